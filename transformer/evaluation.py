@@ -1,0 +1,66 @@
+"""How good translations are: BLEU and chrF as sacrebleu computes them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+
+from transformer.batches import Pair
+from transformer.checkpoint import Checkpoint
+from transformer.decoding import translate
+
+
+@dataclass(frozen=True)
+class Score:
+    """Corpus figures, 0 to 100, with sacrebleu's signatures that say how they were computed."""
+
+    bleu: float
+    chrf: float
+    sentences: int
+    bleu_signature: str
+    chrf_signature: str
+
+
+def evaluate(
+    checkpoint: Checkpoint, test: Sequence[Pair], train: Sequence[Pair] = (), bleu_tokenizer: str = "13a"
+) -> dict[str, Score]:
+    """Translate each distinct source once, greedily, and score it against all its references, cased.
+
+    Args:
+        train: with it, ``unseen`` scores again without the references that are the target of a training pair.
+
+    Returns:
+        ``test``, and with ``train`` also ``unseen``.
+
+    Source: Papineni et al. 2002 (BLEU), Popović 2015 (chrF), Post 2018 (sacrebleu).
+    """
+    sources = list(dict.fromkeys(source for source, _ in test))
+    decoded = translate(checkpoint, sources)
+    hypotheses = {
+        source: checkpoint.target_tokenizer.text(one.ids) for source, one in zip(sources, decoded, strict=True)
+    }
+    scores = {"test": score(hypotheses, test, bleu_tokenizer)}
+    if train:
+        seen = {target for _, target in train}
+        scores["unseen"] = score(hypotheses, [pair for pair in test if pair[1] not in seen], bleu_tokenizer)
+    return scores
+
+
+def score(hypotheses: dict[str, str], pairs: Sequence[Pair], bleu_tokenizer: str) -> Score:
+    """Score one hypothesis for each distinct source of ``pairs`` against all its targets there."""
+    references: dict[str, list[str]] = {}
+    for source, target in pairs:
+        references.setdefault(source, []).append(target)
+    texts = [hypotheses[source] for source in references]
+    most = max(map(len, references.values()))
+    columns: Any = [[targets[i] if i < len(targets) else None for targets in references.values()] for i in range(most)]
+    bleu, chrf = BLEU(tokenize=bleu_tokenizer), CHRF()
+    return Score(
+        bleu=round(bleu.corpus_score(texts, columns).score, 2),
+        chrf=round(chrf.corpus_score(texts, columns).score, 2),
+        sentences=len(texts),
+        bleu_signature=str(bleu.get_signature()),
+        chrf_signature=str(chrf.get_signature()),
+    )

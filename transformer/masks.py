@@ -1,0 +1,177 @@
+"""Which keys a query may not look at.
+
+One convention everywhere, torch.nn's: a bool mask says ``True`` = may not be looked at; a float mask is added to
+the scores, and only ``-inf`` blocks.
+
+N batch · H heads · L query length · S key length
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+
+def causal_mask(rows: int | Tensor, columns: int, device: torch.device | str | None = None) -> Tensor:
+    """Block every key that stands after its query.
+
+    Args:
+        rows: how many queries, or the indices of some.
+        columns: how many keys.
+
+    Returns:
+        (L, S) bool, ``True`` = may not be looked at.
+
+    Example:
+        >>> causal_mask(2, 3)
+        tensor([[False,  True,  True],
+                [False, False,  True]])
+    """
+    query = torch.arange(rows, device=device) if isinstance(rows, int) else rows.to(device)
+    return torch.arange(columns, device=device) > query[:, None]
+
+
+def padding_mask(ids: Tensor, pad_id: int) -> Tensor | None:
+    """Block the padding that fills a batch of token ids up to one length.
+
+    Returns:
+        (N, S) bool, ``True`` = padding, may not be looked at; None where nothing is padded.
+
+    Example:
+        >>> padding_mask(torch.tensor([[5, 6, 7], [5, 0, 0]]), pad_id=0)
+        tensor([[False, False, False],
+                [False,  True,  True]])
+    """
+    padded = ids == pad_id
+    return padded if bool(padded.any()) else None
+
+
+def generate_square_subsequent_mask(
+    sz: int, device: torch.device | str | None = None, dtype: torch.dtype | None = None
+) -> Tensor:
+    """The causal mask as numbers to add: 0 where a query may look, ``-inf`` after itself.
+
+    Returns:
+        (sz, sz) float.
+
+    Example:
+        >>> generate_square_subsequent_mask(2)
+        tensor([[0., -inf],
+                [0., 0.]])
+    """
+    return torch.triu(torch.full((sz, sz), -math.inf, device=device, dtype=dtype), diagonal=1)
+
+
+def check_mask(name: str, mask: Tensor, wanted: dict[str, tuple[int, ...]]) -> None:
+    """Refuse a mask whose dtype or shape could only be misread.
+
+    Args:
+        name: the argument's name, for the message.
+        mask: what was given.
+        wanted: the shapes that would do, by their letters.
+
+    Raises:
+        TypeError: neither bool nor floating point.
+        ValueError: none of the wanted shapes.
+
+    Example:
+        >>> check_mask("key_padding_mask", torch.zeros(2, 3), {"(N, S)": (2, 4)})
+        Traceback (most recent call last):
+        ValueError: key_padding_mask has shape (2, 3); wanted (N, S) = (2, 4).
+    """
+    if mask.dtype != torch.bool and not mask.is_floating_point():
+        raise TypeError(
+            f"{name} has dtype {mask.dtype}; wanted bool (True = may not be looked at) "
+            "or floating point (added to the scores)."
+        )
+    if tuple(mask.shape) not in wanted.values():
+        shapes = " or ".join(f"{letters} = {shape}" for letters, shape in wanted.items())
+        raise ValueError(f"{name} has shape {tuple(mask.shape)}; wanted {shapes}.")
+
+
+@dataclass(frozen=True)
+class AttentionMasks:
+    """The masks of one attention call as they were given, merged only when somebody needs them.
+
+    Attributes:
+        attn_mask: (L, S), or (N*H, L, S) with the heads of a sentence side by side.
+        key_padding_mask: (N, S).
+        is_causal: no query looks at a key after itself.
+        appended: keys added after the S that were given (add_bias_kv, add_zero_attn); never blocked.
+    """
+
+    attn_mask: Tensor | None = None
+    key_padding_mask: Tensor | None = None
+    is_causal: bool = False
+    appended: int = 0
+
+    def check(self, batch: int, num_heads: int, query_length: int, key_length: int) -> None:
+        """Raise TypeError or ValueError unless every mask fits these sizes (see :func:`check_mask`)."""
+        if self.attn_mask is not None:
+            square = (query_length, key_length)
+            wanted = {"(L, S)": square, "(N*H, L, S)": (batch * num_heads, *square)}
+            check_mask("attn_mask", self.attn_mask, wanted)
+        if self.key_padding_mask is not None:
+            check_mask("key_padding_mask", self.key_padding_mask, {"(N, S)": (batch, key_length)})
+
+    @property
+    def only_causal(self) -> bool:
+        """Whether the causal flag says everything."""
+        return self.is_causal and self.attn_mask is None and self.key_padding_mask is None and not self.appended
+
+    def of_sentence(self, sentence: int, num_heads: int, head: int | None = None) -> "AttentionMasks":
+        """The masks of one sentence as a batch of one; with ``head``, as if that head were the only one."""
+        attn_mask, key_padding_mask = self.attn_mask, self.key_padding_mask
+        if attn_mask is not None and attn_mask.dim() == 3:
+            of_heads = attn_mask[sentence * num_heads : (sentence + 1) * num_heads]  # (H, L, S)
+            attn_mask = of_heads if head is None else of_heads[head]
+        if key_padding_mask is not None:
+            key_padding_mask = key_padding_mask[sentence : sentence + 1]
+        return replace(self, attn_mask=attn_mask, key_padding_mask=key_padding_mask)
+
+    def additive(
+        self, num_heads: int, rows: int | Tensor, columns: int, dtype: torch.dtype, device: torch.device | str | None
+    ) -> Tensor | None:
+        """All masks as one that is added to the scores: ``-inf`` where any of them blocks.
+
+        Args:
+            num_heads: H.
+            rows: how many queries L, or the indices of some.
+            columns: S, without the appended keys.
+            dtype: the query's.
+
+        Returns:
+            (1 or N, 1 or H, 1 or L, S + appended), ready to broadcast; None when nothing is masked.
+        """
+        blocked = causal_mask(rows, columns, device)[None, None] if self.is_causal else None
+        added: Tensor | None = None
+        for mask in self._four_dimensional(num_heads, rows):
+            if mask.dtype == torch.bool:
+                blocked = mask if blocked is None else blocked | mask
+            else:
+                mask = _finite_stays_finite(mask, dtype)
+                added = mask if added is None else _finite_stays_finite(added.double() + mask, dtype)
+        if added is None and blocked is None:
+            return None
+        if added is None:
+            added = torch.zeros((), dtype=dtype, device=device)
+        merged = added if blocked is None else torch.where(blocked, -math.inf, added)
+        return F.pad(merged, (0, self.appended))
+
+    def _four_dimensional(self, num_heads: int, rows: int | Tensor) -> list[Tensor]:
+        """The masks that were given, as (1 or N, 1 or H, 1 or L, S)."""
+        masks = []
+        if self.attn_mask is not None:
+            picked = self.attn_mask if isinstance(rows, int) else self.attn_mask[..., rows, :]
+            masks.append(picked[None, None] if picked.dim() == 2 else picked.unflatten(0, (-1, num_heads)))
+        if self.key_padding_mask is not None:
+            masks.append(self.key_padding_mask[:, None, None])
+        return masks
+
+
+def _finite_stays_finite(mask: Tensor, dtype: torch.dtype) -> Tensor:
+    """``mask`` in ``dtype``, where a very negative number stays one and does not turn into a block."""
+    lowest = torch.finfo(dtype).min
+    return torch.where(mask == -math.inf, mask, mask.clamp(min=lowest)).to(dtype)

@@ -1,0 +1,180 @@
+"""Forward hooks that write to the recordings open in the running context, and to nothing else."""
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import Any
+
+from torch import Tensor, nn
+
+from transformer.attention import DotProductAttention, MultiheadAttention
+from transformer.hook_point import HookPoint
+from transformer.layers import TransformerDecoderLayer, TransformerEncoderLayer
+from transformer.masks import AttentionMasks
+from transformer.recording import Attention, Kind, Recording, Run, Site, Vocabulary
+
+_open: ContextVar[tuple["_Recorder", ...]] = ContextVar("open_recordings", default=())
+_installing = threading.Lock()
+_INSTALLED, _INSTALLED_ROOT = "_recording_hooks_installed", "_recording_root_hooks_installed"
+
+
+@contextmanager
+def record(model: nn.Module, vocabularies: Mapping[str, Vocabulary] | None = None) -> Iterator[Recording]:
+    """Record every forward that ``model`` does inside the block, in this thread.
+
+    Hooks are installed on the model's modules the first time and stay, doing nothing unless a block is open: blocks
+    nest, and other threads that run the same model see nothing of each other.
+
+    Args:
+        model: any module that holds attention of ours.
+        vocabularies: what names the token ids, by stream (``source``, ``target``).
+
+    Raises:
+        ValueError: the model holds no attention of ours, so there is nothing to record.
+
+    Example:
+        >>> import torch
+        >>> from transformer import MultiheadAttention
+        >>> attention, x = MultiheadAttention(8, num_heads=2), torch.randn(3, 1, 8)
+        >>> with record(attention) as recording:
+        ...     output, _ = attention(x, x, x)
+        >>> recording.pattern(recording.sites[0], head=0).shape
+        torch.Size([3, 3])
+    """
+    if not any(isinstance(module, MultiheadAttention) for module in model.modules()):
+        raise ValueError(f"There is nothing to record: {type(model).__name__} holds no transformer.MultiheadAttention.")
+    _install_hooks(model)
+    recorder = _Recorder(model, Recording(vocabularies))
+    token = _open.set((*_open.get(), recorder))
+    try:
+        yield recorder.recording
+    finally:
+        _open.reset(token)
+
+
+class _Recorder:
+    """Fills one recording from the hooks of one model."""
+
+    def __init__(self, model: nn.Module, recording: Recording) -> None:
+        self.model, self.recording = model, recording
+        self.paths = {module: path for path, module in model.named_modules()}
+        self.sites = {
+            module.attention: Site(path, _kind(path, self._owner(path)), _layer(path), module.num_heads)
+            for module, path in self.paths.items()
+            if isinstance(module, MultiheadAttention)
+        }
+        self.forward_under_way: Run | None = None
+
+    def _owner(self, path: str) -> nn.Module | None:
+        return self.model.get_submodule(path.rpartition(".")[0]) if path else None
+
+    def begin_forward(self) -> None:
+        self.forward_under_way = Run()
+
+    def end_forward(self, completed: bool) -> None:
+        if completed and self.forward_under_way is not None:
+            self.recording.runs.append(self.forward_under_way)
+        self.forward_under_way = None
+
+    def write(self, part: str, name: str, value: Any) -> None:
+        """Put a value into a part of the run under way.
+
+        In a forward of the whole model, a module called again gets a name of its own. Between such forwards (a model
+        driven piece by piece) a name that comes again begins a new run.
+        """
+        run = self.forward_under_way
+        if run is None:
+            runs = self.recording.runs
+            if not runs or name in getattr(runs[-1], part):
+                runs.append(Run())
+            run = runs[-1]
+        written = getattr(run, part)
+        calls = sum(known.split("#")[0] == name for known in written)
+        written[name if not calls else _renamed(name, f"{name}#{calls + 1}")] = value
+
+
+def _install_hooks(model: nn.Module) -> None:
+    with _installing:
+        for module in model.modules():
+            if _INSTALLED in module.__dict__:
+                continue
+            if isinstance(module, DotProductAttention):
+                module.register_forward_hook(_saw_attention, with_kwargs=True)
+            elif isinstance(module, MultiheadAttention):
+                module.register_forward_hook(_saw_output)
+            elif isinstance(module, HookPoint):
+                module.register_forward_hook(_saw_hidden)
+            else:
+                continue
+            setattr(module, _INSTALLED, True)
+        if _INSTALLED_ROOT not in model.__dict__:
+            model.register_forward_pre_hook(_forward_begins)
+            model.register_forward_hook(_forward_ends, always_call=True)
+            setattr(model, _INSTALLED_ROOT, True)
+
+
+def _forward_begins(model: nn.Module, arguments: tuple[Any, ...]) -> None:
+    for recorder in _open.get():
+        if recorder.model is model:
+            recorder.begin_forward()
+
+
+def _forward_ends(model: nn.Module, arguments: tuple[Any, ...], output: Any) -> None:
+    for recorder in _open.get():
+        if recorder.model is model:
+            recorder.end_forward(completed=output is not None)  # None: the forward raised
+
+
+def _saw_attention(
+    module: DotProductAttention, arguments: tuple[Any, ...], keywords: dict[str, Any], output: Any
+) -> None:
+    query, key, value, masks = arguments[:4]
+    for recorder in _open.get():
+        site = recorder.sites.get(module)
+        if site is not None:
+            seen = Attention(query.detach(), key.detach(), value.detach(), _detached(masks))
+            recorder.write("attentions", site, seen)
+
+
+def _saw_output(module: MultiheadAttention, arguments: tuple[Any, ...], output: tuple[Tensor, Tensor | None]) -> None:
+    for recorder in _open.get():
+        if module in recorder.paths:
+            recorder.write("outputs", recorder.paths[module], output[0].detach())
+
+
+def _saw_hidden(module: HookPoint, arguments: tuple[Any, ...], output: Tensor) -> None:
+    for recorder in _open.get():
+        if module in recorder.paths:
+            path = recorder.paths[module]
+            if output.is_floating_point():
+                recorder.write("hidden", path, output.detach())
+            else:
+                recorder.write("ids", path.rpartition(".")[2].removesuffix("_tokens"), output)
+
+
+def _detached(masks: AttentionMasks) -> AttentionMasks:
+    attn_mask, key_padding_mask = masks.attn_mask, masks.key_padding_mask
+    return replace(
+        masks,
+        attn_mask=None if attn_mask is None else attn_mask.detach(),
+        key_padding_mask=None if key_padding_mask is None else key_padding_mask.detach(),
+    )
+
+
+def _renamed(name: str, new: str) -> str:
+    return Site(new, name.kind, name.layer, name.heads) if isinstance(name, Site) else new
+
+
+def _kind(path: str, owner: nn.Module | None) -> Kind:
+    if isinstance(owner, TransformerDecoderLayer):
+        return "cross" if path.rpartition(".")[2] == "multihead_attn" else "decoder"
+    if isinstance(owner, TransformerEncoderLayer):
+        return "decoder" if "decoder" in path.split(".") else "encoder"
+    return "other"
+
+
+def _layer(path: str) -> int:
+    numbers = [part for part in path.split(".") if part.isdecimal()]
+    return int(numbers[-1]) if numbers else 0

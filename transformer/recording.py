@@ -1,0 +1,317 @@
+"""What happened in a forward: queries, keys, values, masks, outputs, hidden states, token ids.
+
+Patterns are not stored. They are computed from query and key when somebody looks, so memory grows with the length
+of a text and not with its square.
+
+N batch · H heads · L query length · S key length · D head width · E model width
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import torch
+from torch import Tensor
+
+from transformer.attention import scaled_dot_product_attention
+from transformer.masks import AttentionMasks
+
+Kind = Literal["encoder", "decoder", "cross", "other"]
+Stream = Literal["source", "target"]
+Head = int | Literal["mean"] | None
+Indices = slice | Sequence[int] | None
+
+READS: dict[str, tuple[Stream, Stream]] = {  # kind -> the streams of its queries and of its keys
+    "encoder": ("source", "source"),
+    "decoder": ("target", "target"),
+    "cross": ("target", "source"),
+}
+
+
+class Site(str):
+    """The module path of an attention, with what stands there."""
+
+    kind: Kind
+    layer: int
+    heads: int
+
+    def __new__(cls, path: str, kind: Kind, layer: int, heads: int) -> "Site":
+        site = super().__new__(cls, path)
+        site.kind, site.layer, site.heads = kind, layer, heads
+        return site
+
+
+class Vocabulary(Protocol):
+    """Anything that names token ids, as :class:`~transformer.tokens.Tokenizer` does."""
+
+    def labels(self, ids: Sequence[int], /) -> list[str]: ...
+
+
+@dataclass(frozen=True)
+class Attention:
+    """One call of one attention.
+
+    Shapes: query (N, H, L, D), key (N, H, S, D), value (N, H, S, D); the masks as they were given.
+    """
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    masks: AttentionMasks
+
+
+@dataclass
+class Run:
+    """One forward: what each attention saw, by site, and what stood at each hook point, by module path."""
+
+    attentions: dict[Site, Attention] = field(default_factory=dict)
+    outputs: dict[str, Tensor] = field(default_factory=dict)  # by site, after the out-projection
+    hidden: dict[str, Tensor] = field(default_factory=dict)  # by hook point: after each sublayer and so each layer
+    ids: dict[str, Tensor] = field(default_factory=dict)  # by stream, (N, S)
+
+
+class Recording:
+    """What one or several forwards did; made by :func:`~transformer.record` or :func:`~transformer.open_recording`.
+
+    Methods read the last run in which the site occurs, or ``run=i``. Everything comes back on the CPU.
+
+    Attributes:
+        runs: one a forward. A model driven piece by piece (as in decoding) begins one where a site comes again.
+        note: free text, kept by :meth:`save`.
+    """
+
+    def __init__(self, vocabularies: Mapping[str, Vocabulary] | None = None) -> None:
+        self.runs: list[Run] = []
+        self.note = ""
+        self._vocabularies = dict(vocabularies or {})
+        self._tokens: dict[str, list[list[str]]] = {}
+
+    @property
+    def sites(self) -> tuple[Site, ...]:
+        """Every attention that ran, in order of execution; ``.kind``, ``.layer`` and ``.heads`` say what it is."""
+        return tuple(dict.fromkeys(site for run in self.runs for site in run.attentions))
+
+    def site(self, kind: Kind, layer: int) -> Site:
+        """The site of that kind in that layer.
+
+        Raises:
+            KeyError: there is none.
+        """
+        for site in self.sites:
+            if (site.kind, site.layer) == (kind, layer):
+                return site
+        raise KeyError(f"No {kind} attention in layer {layer} was recorded.")
+
+    def pattern(
+        self,
+        site: str,
+        head: Head = None,
+        sentence: int = 0,
+        rows: Indices = None,
+        columns: Indices = None,
+        run: int | None = None,
+    ) -> Tensor:
+        """Where queries look: softmax over keys, before dropout.
+
+        Args:
+            head: one head, ``"mean"`` for the mean of them, None for each.
+            sentence: of the batch.
+            rows, columns: some queries, some keys; the softmax is over all keys in any case.
+
+        Returns:
+            (L, S), or (H, L, S) for each head; float32. A fully masked row is zeros.
+
+        Raises:
+            KeyError: no such site.
+            IndexError: no such head, sentence, row, column or run.
+        """
+        seen = self._seen(site, head, sentence, rows, run)
+        _, pattern = scaled_dot_product_attention(seen.query, seen.key, seen.key[..., :0], seen.mask)
+        return _of_heads(pattern[..., _index(columns, pattern.size(-1))], head)
+
+    def scores(
+        self,
+        site: str,
+        head: Head = None,
+        sentence: int = 0,
+        rows: Indices = None,
+        columns: Indices = None,
+        run: int | None = None,
+    ) -> Tensor:
+        """How well each key fits each query, before any mask: query · keyᵀ / sqrt(D).
+
+        Arguments, shape and errors as :meth:`pattern`.
+        """
+        seen = self._seen(site, head, sentence, rows, run)
+        key = seen.key[:, _index(columns, seen.key.size(1))]
+        return _of_heads(seen.query @ key.transpose(-2, -1) / math.sqrt(key.size(-1)), head)
+
+    def mask(
+        self,
+        site: str,
+        head: Head = None,
+        sentence: int = 0,
+        rows: Indices = None,
+        columns: Indices = None,
+        run: int | None = None,
+    ) -> Tensor:
+        """What was added to the scores: ``-inf`` = blocked, 0 where nothing was said.
+
+        Arguments, shape and errors as :meth:`pattern`; for ``"mean"`` a cell is blocked when every head blocks it.
+        """
+        seen = self._seen(site, head, sentence, rows, run)
+        size = (*seen.query.shape[:2], seen.key.size(1))
+        mask = seen.query.new_zeros(size) if seen.mask is None else seen.mask.expand(size)
+        mask = mask[..., _index(columns, size[-1])]
+        return _of_heads(mask.amax(dim=0, keepdim=True) if head == "mean" else mask, head)
+
+    def fully_masked(self, site: str, sentence: int = 0, head: int | None = None, run: int | None = None) -> Tensor:
+        """Which queries may look at nothing: (L,) bool, in that head or (None) in every head."""
+        length = self._attention(site, run).query.size(2)
+        chosen: Head = "mean" if head is None else head
+        parts = [
+            self.mask(site, chosen, sentence, rows=slice(start, start + 512), run=run).eq(-torch.inf).all(dim=-1)
+            for start in range(0, length, 512)
+        ]
+        return torch.cat(parts) if parts else torch.zeros(0, dtype=torch.bool)
+
+    def query(self, site: str, run: int | None = None) -> Tensor:
+        """(N, H, L, D), after the in-projection."""
+        return self._attention(site, run).query.cpu()
+
+    def key(self, site: str, run: int | None = None) -> Tensor:
+        """(N, H, S, D), after the in-projection."""
+        return self._attention(site, run).key.cpu()
+
+    def value(self, site: str, run: int | None = None) -> Tensor:
+        """(N, H, S, D), after the in-projection."""
+        return self._attention(site, run).value.cpu()
+
+    def output(self, site: str, run: int | None = None) -> Tensor:
+        """What the attention gave after its out-projection: (N, L, E) or (L, N, E), as the module lays it out."""
+        return self._run_with(site, run).outputs[site].cpu()
+
+    def hidden(self, path: str, run: int | None = None) -> Tensor:
+        """The residual stream at a hook point: (N, L, E) or (L, N, E), as the module lays it out.
+
+        After a sublayer: ``…layers.0.after_self_attn``; after a layer: ``…layers.0.after_feedforward``.
+        The paths are the keys of ``runs[i].hidden``.
+        """
+        for candidate in reversed(self.runs) if run is None else [self.runs[run]]:
+            if path in candidate.hidden:
+                return candidate.hidden[path].cpu()
+        raise KeyError(f"No hidden state was recorded at {path}.")
+
+    @property
+    def tokens(self) -> dict[str, list[list[str]]]:
+        """Labels of the ids that ran last, a list a sentence, by stream (``source``, ``target``).
+
+        They come from the ids themselves: their names in the vocabulary, or the numbers where none is known. What
+        the caller assigns here comes first: modules fed with embeddings have no ids.
+        """
+        ids = {stream: tensor for run in self.runs for stream, tensor in run.ids.items()}
+        return {stream: self._labels(stream, tensor) for stream, tensor in ids.items()} | self._tokens
+
+    @tokens.setter
+    def tokens(self, tokens: Mapping[str, Sequence[Sequence[str]]]) -> None:
+        self._tokens = {stream: [list(labels) for labels in sentences] for stream, sentences in tokens.items()}
+
+    def query_tokens(self, site: str, sentence: int = 0, run: int | None = None) -> list[str]:
+        """A label for each query of the site: L of them; positions 0, 1, 2 where tokens are not known."""
+        return self._tokens_of(site, 0, self._attention(site, run).query.size(2), sentence, run)
+
+    def key_tokens(self, site: str, sentence: int = 0, run: int | None = None) -> list[str]:
+        """A label for each key of the site: S of them; ``(added)`` for keys that stand for no token."""
+        attention = self._attention(site, run)
+        appended = attention.masks.appended
+        labels = self._tokens_of(site, 1, attention.key.size(2) - appended, sentence, run)
+        return labels + ["(added)"] * appended
+
+    def save(
+        self, path: str, tokens: Mapping[str, Sequence[Sequence[str]]] | None = None, note: str | None = None
+    ) -> None:
+        """Write a file that :func:`~transformer.open_recording` reads back bit for bit.
+
+        Args:
+            tokens: labels by stream, as :attr:`tokens`.
+            note: free text that stays with the recording.
+        """
+        from transformer.recording_file import write
+
+        self.tokens = self._tokens if tokens is None else tokens
+        self.note = self.note if note is None else note
+        write(self, path)
+
+    def _labels(self, stream: str, ids: Tensor) -> list[list[str]]:
+        vocabulary = self._vocabularies.get(stream)
+        return [[str(i) for i in row] if vocabulary is None else vocabulary.labels(row) for row in ids.tolist()]
+
+    def _tokens_of(self, site: str, side: int, length: int, sentence: int, run: int | None) -> list[str]:
+        found = self._run_with(site, run)
+        kind = next(known.kind for known in found.attentions if known == site)
+        for stream in (READS[kind][side], "source") if kind in READS else ("source",):
+            if stream in self._tokens:
+                labels = self._tokens[stream][sentence]
+            elif stream in found.ids:
+                labels = self._labels(stream, found.ids[stream])[sentence]
+            else:
+                continue
+            if len(labels) == length:
+                return labels
+        return [str(position) for position in range(length)]
+
+    def _run_with(self, site: str, run: int | None) -> Run:
+        for candidate in reversed(self.runs) if run is None else [self.runs[run]]:
+            if site in candidate.attentions:
+                return candidate
+        raise KeyError(f"No attention was recorded at {site}.")
+
+    def _attention(self, site: str, run: int | None) -> Attention:
+        return self._run_with(site, run).attentions[site]  # type: ignore[index]
+
+    def _seen(self, site: str, head: Head, sentence: int, rows: Indices, run: int | None) -> "_Seen":
+        attention = self._attention(site, run)
+        batch, num_heads, length, _ = attention.query.shape
+        if not 0 <= sentence < batch:
+            raise IndexError(f"sentence is {sentence}, but the batch has {batch}.")
+        if isinstance(head, int) and not 0 <= head < num_heads:
+            raise IndexError(f"head is {head}, but {site} has {num_heads}.")
+        only = head if isinstance(head, int) else None
+        heads = slice(None) if only is None else slice(only, only + 1)
+        picked = torch.arange(length, device=attention.query.device)[_index(rows, length)]
+        precision = torch.promote_types(attention.query.dtype, torch.float32)
+        query = attention.query[sentence, heads][:, picked].to(precision)
+        key = attention.key[sentence, heads].to(precision)
+        masks = attention.masks.of_sentence(sentence, num_heads, only)
+        columns = key.size(1) - masks.appended
+        mask = masks.additive(num_heads, picked, columns, precision, query.device)
+        return _Seen(query, key, None if mask is None else mask[0])
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What a picture is computed from: query (H, L, D), key (H, S, D), mask (1 or H, 1 or L, S); one head: H = 1."""
+
+    query: Tensor
+    key: Tensor
+    mask: Tensor | None
+
+
+def _of_heads(cells: Tensor, head: Head) -> Tensor:
+    """(H, L, S) -> what was asked for, float32 on the CPU."""
+    if head == "mean":
+        cells = cells.mean(dim=0)
+    elif head is not None:
+        cells = cells[0]
+    return cells.float().cpu()
+
+
+def _index(indices: Indices, length: int) -> slice | Tensor:
+    """Some of ``length`` places, as something a tensor is indexed with."""
+    if indices is None or isinstance(indices, slice):
+        return indices or slice(None)
+    chosen = torch.as_tensor(indices, dtype=torch.long)
+    if chosen.numel() and not -length <= int(chosen.min()) <= int(chosen.max()) < length:
+        raise IndexError(f"rows and columns must lie within {length}, but are {list(indices)}.")
+    return chosen

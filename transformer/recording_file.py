@@ -1,0 +1,142 @@
+"""A recording as a file: safetensors, with a JSON description in its metadata. No pickle, nothing that runs."""
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import safetensors
+from torch import Tensor
+
+from transformer.checkpoint import write_safetensors
+from transformer.masks import AttentionMasks
+from transformer.recording import Attention, Recording, Run, Site
+
+FORMAT, VERSION = "headlight recording", 1
+_HEADS = ("query", "key", "value")
+_MASKS = ("attn_mask", "key_padding_mask")
+
+
+class RecordingError(ValueError):
+    """A file that is no recording, said in one sentence."""
+
+
+def write(recording: Recording, path: str | Path) -> None:
+    """Write a recording; see :meth:`~transformer.recording.Recording.save`."""
+    tensors: dict[str, Tensor] = {}
+    runs = []
+    for i, run in enumerate(recording.runs):
+        sites = []
+        for site, attention in run.attentions.items():
+            masks = attention.masks
+            for name in _HEADS:
+                tensors[f"{i}/{site}/{name}"] = getattr(attention, name)
+            for name in _MASKS:
+                if getattr(masks, name) is not None:
+                    tensors[f"{i}/{site}/{name}"] = getattr(masks, name)
+            sites.append(
+                {
+                    "path": site,
+                    "kind": site.kind,
+                    "layer": site.layer,
+                    "heads": site.heads,
+                    "is_causal": masks.is_causal,
+                    "appended": masks.appended,
+                    "masks": [name for name in _MASKS if getattr(masks, name) is not None],
+                }
+            )
+        parts = {"outputs": run.outputs, "hidden": run.hidden, "ids": run.ids}
+        for part, values in parts.items():
+            tensors.update({f"{i}/{part}/{name}": value for name, value in values.items()})
+        runs.append({"sites": sites, **{part: list(values) for part, values in parts.items()}})
+    about = {"version": VERSION, "runs": runs, "tokens": recording.tokens, "note": recording.note}
+    # Heads are views of one projection; a file wants each tensor by itself.
+    apart = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+    write_safetensors(Path(path), apart, {"format": FORMAT, "about": json.dumps(about)})
+
+
+def open_recording(path: str | Path) -> Recording:
+    """Read a recording that :meth:`~transformer.recording.Recording.save` wrote, bit for bit.
+
+    Raises:
+        RecordingError: no such file, another kind of file, a later version, or damage; said in one sentence.
+
+    Example:
+        >>> open_recording("no-such-file.safetensors")
+        Traceback (most recent call last):
+        transformer.recording_file.RecordingError: There is no file no-such-file.safetensors.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise RecordingError(f"There is no file {path.name}.")
+    try:
+        with safetensors.safe_open(path, "pt") as file:
+            metadata = file.metadata() or {}
+            if metadata.get("format") != FORMAT:
+                raise RecordingError(f"{path.name} is a safetensors file, but not a recording of Headlight.")
+            about = json.loads(metadata["about"])
+            if about["version"] != VERSION:
+                raise RecordingError(
+                    f"{path.name} is a recording of version {about['version']}; this Headlight reads version {VERSION}."
+                )
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (safetensors.SafetensorError, OSError) as error:
+        raise RecordingError(f"{path.name} is damaged or not a safetensors file.") from error
+    except (ValueError, KeyError, TypeError) as error:
+        if isinstance(error, RecordingError):
+            raise
+        raise RecordingError(f"{path.name} is a damaged recording: its description cannot be read.") from error
+    try:
+        return _assemble(about, tensors)
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        raise RecordingError(f"{path.name} is a damaged recording: {_reason(error)}.") from error
+
+
+def _assemble(about: dict[str, Any], tensors: dict[str, Tensor]) -> Recording:
+    recording = Recording()
+    for i, described in enumerate(about["runs"]):
+        run = Run()
+        for site in described["sites"]:
+            path = Site(site["path"], site["kind"], int(site["layer"]), int(site["heads"]))
+            masks = {name: tensors.pop(f"{i}/{path}/{name}") for name in site["masks"]}
+            attention = Attention(
+                **{name: tensors.pop(f"{i}/{path}/{name}") for name in _HEADS},
+                masks=AttentionMasks(**masks, is_causal=bool(site["is_causal"]), appended=int(site["appended"])),
+            )
+            _check(path, attention)
+            run.attentions[path] = attention
+        for part in [f.name for f in fields(Run) if f.name != "attentions"]:
+            getattr(run, part).update({name: tensors.pop(f"{i}/{part}/{name}") for name in described[part]})
+        recording.runs.append(run)
+    if tensors:
+        raise ValueError(f"it holds {next(iter(tensors))}, which its description does not name")
+    recording.tokens = {
+        str(stream): [[str(label) for label in labels] for labels in sentences]
+        for stream, sentences in about["tokens"].items()
+    }
+    recording.note = str(about["note"])
+    return recording
+
+
+def _check(site: Site, attention: Attention) -> None:
+    """Raise ValueError unless query, key, value and masks fit together."""
+    query, key, value, masks = attention.query, attention.key, attention.value, attention.masks
+    shapes = [tuple(tensor.shape) for tensor in (query, key, value)]
+    fit = (
+        all(len(shape) == 4 for shape in shapes)
+        and query.shape[:2] == key.shape[:2] == value.shape[:2]
+        and query.size(1) == site.heads
+        and query.size(3) == key.size(3)
+        and key.size(2) == value.size(2)
+        and 0 <= masks.appended <= key.size(2)
+        and all(tensor.is_floating_point() for tensor in (query, key, value))
+    )
+    if not fit:
+        raise ValueError(f"query, key and value of {site} have shapes {shapes} that do not fit together")
+    masks.check(query.size(0), query.size(1), query.size(2), key.size(2) - masks.appended)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"it lacks {error.args[0]}"
+    return str(error).rstrip(".")
