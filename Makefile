@@ -1,0 +1,32 @@
+# make run     the dashboard, on http://127.0.0.1:8501
+# make test    every test, the linter and the type checker
+# make bench   speed, as ratios; prints tables
+# make screenshot    the pictures in README.md, made anew
+PYTHON ?= python3
+PIP_OPTIONS ?=
+
+.PHONY: run test bench screenshot
+
+run: .venv/installed
+	.venv/bin/streamlit run dashboard/app.py
+
+test: .venv/installed-dev
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+	.venv/bin/python -m pytest
+
+bench: .venv/installed-dev
+	.venv/bin/python -m tests.bench
+
+screenshot: .venv/installed-dev
+	.venv/bin/python -m tests.browser.screenshot
+
+.venv/installed: requirements.txt
+	test -x .venv/bin/python || $(PYTHON) -m venv .venv
+	.venv/bin/python -m pip install --quiet $(PIP_OPTIONS) -r requirements.txt
+	touch $@
+
+.venv/installed-dev: requirements-dev.txt .venv/installed
+	.venv/bin/python -m pip install --quiet $(PIP_OPTIONS) -r requirements-dev.txt
+	touch $@

@@ -1,0 +1,52 @@
+"""One colour per kind of attention, on every page, in light and in dark."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Colours:
+    """What a picture is painted with. Weights run from ``background`` (0) up to ``strong`` (full colour)."""
+
+    background: str
+    strong: str
+    blocked: str
+    text: str
+    faint: str
+    on_strong: str
+
+
+_KINDS = {
+    "light": {"encoder": "#2563eb", "decoder": "#7c3aed", "cross": "#c2590a", "other": "#0f766e"},
+    "dark": {"encoder": "#6ea8fe", "decoder": "#b794f6", "cross": "#ff9f4a", "other": "#5eead4"},
+}
+_GROUND = {
+    "light": {
+        "background": "#ffffff",
+        "blocked": "#dde2e8",
+        "text": "#1f2328",
+        "faint": "#57606a",
+        "on_strong": "#ffffff",
+    },
+    "dark": {
+        "background": "#0e1116",
+        "blocked": "#343b45",
+        "text": "#e6edf3",
+        "faint": "#9aa4af",
+        "on_strong": "#0e1116",
+    },
+}
+
+
+def colours(kind: str, theme: str) -> Colours:
+    """The colours of a kind of attention in the ``light`` or the ``dark`` theme."""
+    return Colours(strong=_KINDS[theme][kind], **_GROUND[theme])
+
+
+def full_colour(largest: float) -> float:
+    """The weight that gets the full colour: 1, or for long texts, whose weights are all small, one of a few steps.
+
+    Example:
+        >>> full_colour(0.93), full_colour(0.14)
+        (1.0, 0.2)
+    """
+    return next(step for step in (0.02, 0.05, 0.1, 0.2, 0.5, 1.0) if largest <= step or step == 1.0)

@@ -1,0 +1,163 @@
+"""From what a viewer chose to a recording: the only place that runs the model.
+
+Everything is cached by what was asked, a bounded number of answers for all viewers together. An answer is never
+changed after it was made.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+import torch
+
+from transformer.checkpoint import CHECKPOINTS, WEIGHTS, Checkpoint, list_checkpoints, load_checkpoint
+from transformer.decoding import Decoded, greedy, length_limit
+from transformer.recorder import record
+from transformer.recording import Recording
+
+MOST_CHARACTERS = 20_000
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a viewer wants to see. Without a target, the model's own translation is taken."""
+
+    checkpoint: str
+    source: str
+    target: str | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One teacher-forced forward.
+
+    Attributes:
+        predicted: what each decoder row is to predict, as labels: the target, one token on from what was read.
+        probabilities: of each of them, given the ones before it.
+        translation: the target as text.
+        finished: False where the translation stopped at the limit.
+        spelled_as_bytes: characters that a vocabulary lacks, by stream.
+    """
+
+    recording: Recording
+    predicted: tuple[str, ...]
+    probabilities: tuple[float, ...]
+    translation: str
+    finished: bool
+    spelled_as_bytes: dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why there is nothing to see, and a text that would do.
+
+    Attributes:
+        name: of the message in the interface's texts, ending in the stream (``source``, ``target``) it is about.
+        length, limit: what the message's gaps are filled with.
+        cut: as much of the text as fits.
+    """
+
+    name: str
+    length: int = 0
+    limit: int = 0
+    cut: str | None = None
+
+
+def checkpoint_folder() -> Path:
+    """Where checkpoints are looked for: the project's folder, or ``HEADLIGHT_CHECKPOINTS``."""
+    return Path(os.environ.get("HEADLIGHT_CHECKPOINTS") or CHECKPOINTS)
+
+
+def checkpoints() -> list[str]:
+    """Names to choose from."""
+    return list_checkpoints(checkpoint_folder())
+
+
+def warm_up() -> None:
+    """Load the first checkpoint, if there is one, before anybody asks."""
+    for name in checkpoints()[:1]:
+        checkpoint(name)
+
+
+def checkpoint(name: str) -> Checkpoint:
+    """A checkpoint, loaded once for all viewers and again when its file changes.
+
+    Raises:
+        CheckpointError: see :func:`transformer.load_checkpoint`.
+    """
+    return _checkpoint(name, _changed(name))
+
+
+def ask(question: Question) -> Answer | Problem:
+    """Run the model, or say in what way the texts do not fit it."""
+    asked = checkpoint(question.checkpoint)
+    source = _ids(asked, "source", question.source)
+    if isinstance(source, Problem):
+        return source
+    changed = _changed(question.checkpoint)
+    if question.target is None:
+        decoded = _translation(question.checkpoint, changed, source)
+    else:
+        target = _ids(asked, "target", question.target)
+        if isinstance(target, Problem):
+            return target
+        decoded = Decoded(target, finished=True)
+    recording, probabilities = _forced(question.checkpoint, changed, source, decoded.ids)
+    spelled = {"source": asked.source_tokenizer.spelled_as_bytes(question.source)}
+    if question.target is not None:
+        spelled["target"] = asked.target_tokenizer.spelled_as_bytes(question.target)
+    return Answer(
+        recording,
+        tuple(asked.target_tokenizer.labels(decoded.ids)),
+        probabilities,
+        asked.target_tokenizer.text(decoded.ids),
+        decoded.finished,
+        spelled,
+    )
+
+
+def _ids(asked: Checkpoint, stream: str, text: str) -> tuple[int, ...] | Problem:
+    if not text.strip():
+        return Problem(f"empty.{stream}")
+    encode = asked.source_ids if stream == "source" else asked.target_ids
+    tokenizer = asked.source_tokenizer if stream == "source" else asked.target_tokenizer
+    limit = asked.config.max_length
+    ids = encode(text[:MOST_CHARACTERS])
+    cut = tokenizer.text(ids[: limit - 1])  # one place is the end token's
+    if len(text) > MOST_CHARACTERS:
+        return Problem(f"long.characters.{stream}", len(text), MOST_CHARACTERS, cut)
+    if len(ids) > limit:
+        return Problem(f"long.tokens.{stream}", len(ids), limit, cut)
+    return tuple(ids)
+
+
+def _changed(name: str) -> int:
+    weights = checkpoint_folder() / name / WEIGHTS
+    return weights.stat().st_mtime_ns if weights.is_file() else 0
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def _checkpoint(name: str, changed: int) -> Checkpoint:
+    return load_checkpoint(name, checkpoint_folder())
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _translation(name: str, changed: int, source: tuple[int, ...]) -> Decoded:
+    asked = _checkpoint(name, changed)
+    limit = length_limit(len(source), asked.config.max_length)
+    return greedy(asked.model, torch.tensor([source]), limit)[0]
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _forced(
+    name: str, changed: int, source: tuple[int, ...], target: tuple[int, ...]
+) -> tuple[Recording, tuple[float, ...]]:
+    """Record a forward that reads the target one token late, and how likely each token of it was."""
+    asked = _checkpoint(name, changed)
+    read = [asked.config.bos_id, *target[:-1]]
+    vocabularies = {"source": asked.source_tokenizer, "target": asked.target_tokenizer}
+    with torch.inference_mode(), record(asked.model, vocabularies) as recording:
+        logits = asked.model(torch.tensor([source]), torch.tensor([read]))  # (1, T, V)
+    likely = logits[0].softmax(dim=-1).gather(1, torch.tensor(target)[:, None])[:, 0]
+    return recording, tuple(likely.tolist())

@@ -1,0 +1,57 @@
+"""The dashboard on the checkpoint that ships and on a small one beside it, seen in Chromium."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browsing import browsing, chromium, serving
+from playwright.sync_api import Browser, Page
+from small_checkpoint import write_small_checkpoint
+
+from transformer.checkpoint import CHECKPOINTS
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    if chromium() is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("Chromium is missing; .ci/run installs it.")
+        pytest.skip("Chromium is missing: apt-get install chromium fonts-noto-cjk")
+    with browsing() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def checkpoint_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("checkpoints")
+    (folder / "en-zh").symlink_to(CHECKPOINTS / "en-zh")
+    write_small_checkpoint(folder / "small")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def address(checkpoint_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    log = tmp_path_factory.mktemp("server") / "log.txt"
+    environment = {"HEADLIGHT_CHECKPOINTS": str(checkpoint_folder)}
+    with serving("dashboard/app.py", environment, log) as address:
+        yield address
+    assert "Traceback" not in log.read_text()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page of its own that fails the test on a JavaScript error or a request that leaves this machine."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, locale="en-US")
+    context.set_default_timeout(30_000)
+    page = context.new_page()
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("request", lambda request: _stays_here(request.url) or faults.append(f"left this machine: {request.url}"))
+    yield page
+    context.close()
+    assert faults == []
+
+
+def _stays_here(url: str) -> bool:
+    return url.startswith(("http://127.0.0.1", "ws://127.0.0.1", "data:", "blob:"))

@@ -1,0 +1,21 @@
+"""A folder of two small checkpoints that differ in everything a page could mix up."""
+
+from pathlib import Path
+
+import pytest
+from small_checkpoint import write_small_checkpoint
+
+
+@pytest.fixture(scope="session")
+def folder_of_two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """``first``: 2 encoder layers, 1 decoder layer, 3 heads. ``second``: 1 and 2 layers, 2 heads."""
+    folder = tmp_path_factory.mktemp("checkpoints")
+    write_small_checkpoint(folder / "first")
+    write_small_checkpoint(folder / "second", seed=1, num_encoder_layers=1, num_decoder_layers=2, nhead=2)
+    return folder
+
+
+@pytest.fixture
+def two_checkpoints(folder_of_two: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(folder_of_two))
+    return folder_of_two
