@@ -17,10 +17,11 @@ test: .venv/installed-dev
 	.venv/bin/python -m pytest
 
 bench: .venv/installed-dev
-	.venv/bin/python -m tests.bench
+	PYTHONPATH=.:tests/browser .venv/bin/python tests/bench/recording_cost.py
+	PYTHONPATH=.:tests/browser .venv/bin/python tests/bench/slider_to_picture.py
 
 screenshot: .venv/installed-dev
-	.venv/bin/python -m tests.browser.screenshot
+	PYTHONPATH=.:tests/browser .venv/bin/python tests/browser/screenshot.py
 
 .venv/installed: requirements.txt
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv

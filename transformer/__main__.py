@@ -12,7 +12,7 @@ from transformer.batches import read_pairs
 from transformer.checkpoint import load_checkpoint
 from transformer.config import TransformerConfig
 from transformer.decoding import translate
-from transformer.evaluation import evaluate
+from transformer.evaluation import evaluate, samples
 from transformer.text_model import TextTransformer
 from transformer.tokens import Tokenizer
 from transformer.training import Training, TrainingOptions
@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     try:
         chosen.run(chosen)
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
     return 0
@@ -114,14 +114,20 @@ def _describe_evaluate(parser: argparse.ArgumentParser) -> None:
     add("--test", required=True, metavar="TSV", help="pairs to measure on")
     add("--train", metavar="TSV", help="training pairs: also report without the test targets that stand there")
     add("--bleu-tokenizer", choices=("13a", "zh"), default="13a", help="zh for Chinese targets")
+    add("--sample", action="append", default=[], metavar="TEXT", help="a test sentence to show; may come again")
     add("--output", metavar="JSON", type=Path, help="write the figures there too")
     parser.set_defaults(run=_evaluate)
 
 
 def _evaluate(chosen: argparse.Namespace) -> None:
     train = read_pairs(chosen.train) if chosen.train else []
-    scores = evaluate(load_checkpoint(chosen.checkpoint), read_pairs(chosen.test), train, chosen.bleu_tokenizer)
-    text = json.dumps({name: asdict(score) for name, score in scores.items()}, indent=2)
+    checkpoint, test = load_checkpoint(chosen.checkpoint), read_pairs(chosen.test)
+    figures: dict[str, object] = {
+        name: asdict(score) for name, score in evaluate(checkpoint, test, train, chosen.bleu_tokenizer).items()
+    }
+    if chosen.sample:
+        figures["samples"] = [asdict(one) for one in samples(checkpoint, test, chosen.sample)]
+    text = json.dumps(figures, indent=2, ensure_ascii=False)
     print(text)
     if chosen.output:
         chosen.output.write_text(text + "\n", encoding="utf-8")

@@ -13,6 +13,7 @@ from torch.nn import functional as F
 from transformer.masks import AttentionMasks
 from transformer.projection import (
     add_batch_axis,
+    check_axes,
     check_inputs,
     in_projection,
     in_projection_packed,
@@ -51,7 +52,10 @@ def scaled_dot_product_attention(
         pattern = scores.softmax(dim=-1)
     else:
         blocked = attn_mask if attn_mask.dtype == torch.bool else attn_mask == -math.inf
-        scores = scores.masked_fill(attn_mask, -math.inf) if blocked is attn_mask else scores + attn_mask
+        if blocked is not attn_mask:
+            # In half precision a very negative score and mask may overflow; only the mask itself blocks.
+            scores = (scores + attn_mask).clamp(min=torch.finfo(scores.dtype).min)
+        scores = scores.masked_fill(blocked, -math.inf)
         nothing_left = blocked.all(dim=-1, keepdim=True)  # (..., L, 1)
         # Such a row is set to zeros on both sides of the softmax: before it, so that its gradient is finite.
         pattern = scores.masked_fill(nothing_left, 0.0).softmax(dim=-1).masked_fill(nothing_left, 0.0)
@@ -145,10 +149,10 @@ def multi_head_attention_forward(
 
     Source: Vaswani et al. 2017, section 3.2.2.
     """
+    check_axes(query, key, value)
     batched = query.dim() == 3
     if not batched:
         query, key, value = add_batch_axis(query, key, value)
-        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     check_inputs(query, key, value, embed_dim_to_check, num_heads, same_width=not use_separate_proj_weight)
     length, batch, width = query.shape
 
@@ -165,7 +169,11 @@ def multi_head_attention_forward(
     q = split_heads(q, num_heads)  # (L, N, E) -> (N, H, L, D)
     k = split_heads(k, num_heads) if static_k is None else static_heads("static_k", static_k, q)
     v = split_heads(v, num_heads) if static_v is None else static_heads("static_v", static_v, q)
-    AttentionMasks(attn_mask, key_padding_mask).check(batch, num_heads, length, k.size(2))
+    if v.size(2) != k.size(2):
+        raise ValueError(f"The values have length {v.size(2)}; wanted the keys', S = {k.size(2)}.")
+    AttentionMasks(attn_mask, key_padding_mask).check(batch if batched else None, num_heads, length, k.size(2))
+    if not batched and key_padding_mask is not None:
+        key_padding_mask = key_padding_mask.unsqueeze(0)
 
     appended = 0
     if bias_k is not None or bias_v is not None:
@@ -278,6 +286,7 @@ class MultiheadAttention(nn.Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
+        check_axes(query, key, value)
         transposed = self.batch_first and query.dim() == 3
         if transposed:
             query, key, value = swap_batch_axis(query, key, value)

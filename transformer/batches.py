@@ -3,6 +3,7 @@
 import csv
 import gzip
 import random
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,22 +20,32 @@ def read_pairs(path: str | Path) -> list[Pair]:
     """The pairs of a TSV file (plain or .gz): a header with ``source`` and ``target``, then a pair a line.
 
     Raises:
-        ValueError: no such file or header, or a line without two texts; the message says which.
+        ValueError: no such file, a damaged one, no header, no pairs, or a line without two texts; the message says
+            which.
     """
     path = Path(path)
     if not path.is_file():
         raise ValueError(f"There is no file {path}.")
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8", newline="") as lines:
-        rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-        header = next(rows, [])
-        if not {"source", "target"} <= set(header):
-            raise ValueError(f"{path} must begin with a header line that names the columns source and target.")
-        source, target = header.index("source"), header.index("target")
-        pairs = []
-        for number, row in enumerate(rows, start=2):
-            if len(row) <= max(source, target) or not row[source].strip() or not row[target].strip():
-                raise ValueError(f"{path}, line {number}: a source and a target are wanted.")
-            pairs.append((row[source], row[target]))
+    try:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8", newline="") as lines:
+            rows = list(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+    except (OSError, EOFError, zlib.error, UnicodeError, csv.Error) as error:
+        raise ValueError(f"{path} cannot be read: {error}.") from error
+    return _pairs(path, rows)
+
+
+def _pairs(path: Path, rows: list[list[str]]) -> list[Pair]:
+    header = rows[0] if rows else []
+    if not {"source", "target"} <= set(header):
+        raise ValueError(f"{path} must begin with a header line that names the columns source and target.")
+    source, target = header.index("source"), header.index("target")
+    pairs = []
+    for number, row in enumerate(rows[1:], start=2):
+        if len(row) <= max(source, target) or not row[source].strip() or not row[target].strip():
+            raise ValueError(f"{path}, line {number}: a source and a target are wanted.")
+        pairs.append((row[source], row[target]))
+    if not pairs:
+        raise ValueError(f"{path} holds no pairs.")
     return pairs
 
 

@@ -72,7 +72,7 @@ def load_checkpoint(checkpoint: str | Path, root: str | Path = CHECKPOINTS) -> C
             raise CheckpointError(f"The checkpoint {folder.name} lacks its file {name}.")
     try:
         config = TransformerConfig.load(folder / CONFIG)
-    except ValueError as error:
+    except (ValueError, TypeError, RecursionError, OSError) as error:
         raise CheckpointError(f"{folder.name}/{CONFIG} cannot be used: {error}") from error
     return Checkpoint(
         folder.name,
@@ -112,7 +112,10 @@ def _load_weights(path: Path, config: TransformerConfig) -> TextTransformer:
         weights = safetensors.torch.load_file(path)
     except (safetensors.SafetensorError, OSError) as error:
         raise CheckpointError(f"{where} is damaged or not a safetensors file.") from error
-    model = TextTransformer(config).eval().requires_grad_(False)
+    try:
+        model = TextTransformer(config).eval().requires_grad_(False)
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise CheckpointError(f"{path.parent.name}/{CONFIG} describes no model that can be built: {error}") from error
     wanted = dict(model.named_parameters())
     if odd := sorted(wanted.keys() ^ weights.keys()):
         raise CheckpointError(f"{where} does not fit {CONFIG}: {', '.join(odd[:3])} stands only in one of them.")
@@ -133,7 +136,7 @@ def _load_tokenizer(path: Path, vocabulary: int) -> Tokenizer:
     where = f"{path.parent.name}/{path.name}"
     try:
         tokenizer = Tokenizer.load(path)
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         raise CheckpointError(f"{where} is not a SentencePiece model.") from error
     if len(tokenizer) != vocabulary:
         raise CheckpointError(f"{where} has {len(tokenizer)} pieces, but {CONFIG} says {vocabulary}.")

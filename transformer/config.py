@@ -67,6 +67,8 @@ class TransformerConfig:
                 raise ValueError(f"{field.name} must be a whole number, not {value!r}.")
             if field.type is bool and not isinstance(value, bool):
                 raise ValueError(f"{field.name} must be true or false, not {value!r}.")
+            if field.type is float and (not isinstance(value, (int, float)) or isinstance(value, bool)):
+                raise ValueError(f"{field.name} must be a number, not {value!r}.")
         for name in ("source_vocabulary", "target_vocabulary", "d_model", "nhead", "dim_feedforward", "max_length"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}.")
@@ -79,6 +81,8 @@ class TransformerConfig:
             )
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be at least 0 and below 1, not {self.dropout}.")
+        if not 0 <= self.layer_norm_eps < 1:
+            raise ValueError(f"layer_norm_eps must be at least 0 and below 1, not {self.layer_norm_eps}.")
         if self.share_embeddings and self.source_vocabulary != self.target_vocabulary:
             raise ValueError(
                 "share_embeddings needs vocabularies of one size, "

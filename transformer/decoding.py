@@ -49,21 +49,28 @@ def greedy(model: TextTransformer, source: Tensor, limit: int) -> list[Decoded]:
 def translate(checkpoint: Checkpoint, texts: Sequence[str], batch_size: int = 64) -> list[Decoded]:
     """Greedy translations of many texts, in their order; texts of like length share a batch.
 
+    Each comes out as it would alone. A text without tokens (blank) is not decoded: its translation is empty.
+
     Raises:
-        ValueError: a text with more tokens than the model reads; the message says both numbers.
+        ValueError: a text with more tokens than the model reads (the message says both numbers); a batch size below 1.
     """
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be at least 1, not {batch_size}.")
     config = checkpoint.config
     sources = [checkpoint.source_ids(text) for text in texts]
     for text, ids in zip(texts, sources, strict=True):
         if len(ids) > config.max_length:
             raise ValueError(f"A text has {len(ids)} tokens, but the model reads {config.max_length}: {text[:40]}…")
-    by_length = sorted(range(len(texts)), key=lambda i: len(sources[i]))
-    done: dict[int, Decoded] = {}
+    blank = [i for i, ids in enumerate(sources) if len(ids) == 1]  # nothing but the end token
+    by_length = sorted(set(range(len(texts))).difference(blank), key=lambda i: len(sources[i]))
+    done = {i: Decoded((config.eos_id,), finished=True) for i in blank}
     for start in range(0, len(by_length), batch_size):
         picked = by_length[start : start + batch_size]
         batch = pad([sources[i] for i in picked], config.pad_id)
         decoded = greedy(checkpoint.model, batch, length_limit(batch.size(1), config.max_length))
-        done.update(zip(picked, decoded, strict=True))
+        for i, one in zip(picked, decoded, strict=True):
+            limit = length_limit(len(sources[i]), config.max_length)  # its own, not that of the batch's longest
+            done[i] = one if len(one.ids) <= limit else Decoded(one.ids[:limit], finished=False)
     return [done[i] for i in range(len(texts))]
 
 

@@ -23,6 +23,15 @@ class Score:
     chrf_signature: str
 
 
+@dataclass(frozen=True)
+class Sample:
+    """One test sentence, what the model makes of it, and what people made of it."""
+
+    source: str
+    translation: str
+    references: list[str]
+
+
 def evaluate(
     checkpoint: Checkpoint, test: Sequence[Pair], train: Sequence[Pair] = (), bleu_tokenizer: str = "13a"
 ) -> dict[str, Score]:
@@ -32,7 +41,7 @@ def evaluate(
         train: with it, ``unseen`` scores again without the references that are the target of a training pair.
 
     Returns:
-        ``test``, and with ``train`` also ``unseen``.
+        ``test``, and with ``train`` also ``unseen``, unless every test target stands in ``train``.
 
     Source: Papineni et al. 2002 (BLEU), Popović 2015 (chrF), Post 2018 (sacrebleu).
     """
@@ -44,15 +53,14 @@ def evaluate(
     scores = {"test": score(hypotheses, test, bleu_tokenizer)}
     if train:
         seen = {target for _, target in train}
-        scores["unseen"] = score(hypotheses, [pair for pair in test if pair[1] not in seen], bleu_tokenizer)
+        if unseen := [pair for pair in test if pair[1] not in seen]:
+            scores["unseen"] = score(hypotheses, unseen, bleu_tokenizer)
     return scores
 
 
 def score(hypotheses: dict[str, str], pairs: Sequence[Pair], bleu_tokenizer: str) -> Score:
     """Score one hypothesis for each distinct source of ``pairs`` against all its targets there."""
-    references: dict[str, list[str]] = {}
-    for source, target in pairs:
-        references.setdefault(source, []).append(target)
+    references = references_of(pairs)
     texts = [hypotheses[source] for source in references]
     most = max(map(len, references.values()))
     columns: Any = [[targets[i] if i < len(targets) else None for targets in references.values()] for i in range(most)]
@@ -64,3 +72,26 @@ def score(hypotheses: dict[str, str], pairs: Sequence[Pair], bleu_tokenizer: str
         bleu_signature=str(bleu.get_signature()),
         chrf_signature=str(chrf.get_signature()),
     )
+
+
+def samples(checkpoint: Checkpoint, test: Sequence[Pair], sources: Sequence[str]) -> list[Sample]:
+    """Greedy translations of some test sentences, to be read.
+
+    Raises:
+        ValueError: a sentence that is no source of ``test``.
+    """
+    references = references_of(test)
+    for source in sources:
+        if source not in references:
+            raise ValueError(f"The test pairs hold no source {source!r}.")
+    decoded = translate(checkpoint, sources)
+    texts = [checkpoint.target_tokenizer.text(one.ids) for one in decoded]
+    return [Sample(source, text, references[source]) for source, text in zip(sources, texts, strict=True)]
+
+
+def references_of(pairs: Sequence[Pair]) -> dict[str, list[str]]:
+    """Each distinct source with all its targets, in the order of the pairs."""
+    references: dict[str, list[str]] = {}
+    for source, target in pairs:
+        references.setdefault(source, []).append(target)
+    return references

@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 from transformer.attention import MultiheadAttention
 from transformer.hook_point import HookPoint
+from transformer.masks import argument_names
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
 
@@ -84,7 +85,8 @@ class TransformerEncoderLayer(nn.Module):
         return x
 
     def _self_attention(self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool) -> Tensor:
-        output, _ = self.self_attn(x, x, x, padding, need_weights=False, attn_mask=mask, is_causal=is_causal)
+        with argument_names("src_mask", "src_key_padding_mask"):
+            output, _ = self.self_attn(x, x, x, padding, need_weights=False, attn_mask=mask, is_causal=is_causal)
         return self.dropout1(output)
 
     def _feedforward(self, x: Tensor) -> Tensor:
@@ -174,15 +176,17 @@ class TransformerDecoderLayer(nn.Module):
         return x
 
     def _self_attention(self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool) -> Tensor:
-        output, _ = self.self_attn(x, x, x, padding, need_weights=False, attn_mask=mask, is_causal=is_causal)
+        with argument_names("tgt_mask", "tgt_key_padding_mask"):
+            output, _ = self.self_attn(x, x, x, padding, need_weights=False, attn_mask=mask, is_causal=is_causal)
         return self.dropout1(output)
 
     def _cross_attention(
         self, x: Tensor, memory: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool
     ) -> Tensor:
-        output, _ = self.multihead_attn(
-            x, memory, memory, padding, need_weights=False, attn_mask=mask, is_causal=is_causal
-        )
+        with argument_names("memory_mask", "memory_key_padding_mask"):
+            output, _ = self.multihead_attn(
+                x, memory, memory, padding, need_weights=False, attn_mask=mask, is_causal=is_causal
+            )
         return self.dropout2(output)
 
     def _feedforward(self, x: Tensor) -> Tensor:

@@ -7,6 +7,8 @@ N batch · H heads · L query length · S key length
 """
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import torch
@@ -91,6 +93,26 @@ def check_mask(name: str, mask: Tensor, wanted: dict[str, tuple[int, ...]]) -> N
         raise ValueError(f"{name} has shape {tuple(mask.shape)}; wanted {shapes}.")
 
 
+@contextmanager
+def argument_names(attn_mask: str, key_padding_mask: str) -> Iterator[None]:
+    """Let a refused mask be called what the caller calls it.
+
+    Example:
+        >>> with argument_names("src_mask", "src_key_padding_mask"):
+        ...     check_mask("attn_mask", torch.zeros(2, 3), {"(L, S)": (2, 2)})
+        Traceback (most recent call last):
+        ValueError: src_mask has shape (2, 3); wanted (L, S) = (2, 2).
+    """
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        name, has, rest = str(error).partition(" has ")
+        names = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask}
+        if name not in names:
+            raise
+        raise type(error)(names[name] + has + rest) from error
+
+
 @dataclass(frozen=True)
 class AttentionMasks:
     """The masks of one attention call as they were given, merged only when somebody needs them.
@@ -107,14 +129,20 @@ class AttentionMasks:
     is_causal: bool = False
     appended: int = 0
 
-    def check(self, batch: int, num_heads: int, query_length: int, key_length: int) -> None:
-        """Raise TypeError or ValueError unless every mask fits these sizes (see :func:`check_mask`)."""
+    def check(self, batch: int | None, num_heads: int, query_length: int, key_length: int) -> None:
+        """Raise TypeError or ValueError unless every mask fits these sizes (see :func:`check_mask`).
+
+        ``batch`` is None for unbatched input, whose key_padding_mask is (S,).
+        """
         if self.attn_mask is not None:
             square = (query_length, key_length)
-            wanted = {"(L, S)": square, "(N*H, L, S)": (batch * num_heads, *square)}
-            check_mask("attn_mask", self.attn_mask, wanted)
+            letters, masks = ("(H, L, S)", num_heads) if batch is None else ("(N*H, L, S)", batch * num_heads)
+            check_mask("attn_mask", self.attn_mask, {"(L, S)": square, letters: (masks, *square)})
         if self.key_padding_mask is not None:
-            check_mask("key_padding_mask", self.key_padding_mask, {"(N, S)": (batch, key_length)})
+            wanted: dict[str, tuple[int, ...]] = {"(S,)": (key_length,)}
+            if batch is not None:
+                wanted = {"(N, S)": (batch, key_length)}
+            check_mask("key_padding_mask", self.key_padding_mask, wanted)
 
     @property
     def only_causal(self) -> bool:
@@ -151,8 +179,7 @@ class AttentionMasks:
             if mask.dtype == torch.bool:
                 blocked = mask if blocked is None else blocked | mask
             else:
-                mask = _finite_stays_finite(mask, dtype)
-                added = mask if added is None else _finite_stays_finite(added.double() + mask, dtype)
+                added = _add_up(added, mask, dtype)
         if added is None and blocked is None:
             return None
         if added is None:
@@ -171,7 +198,12 @@ class AttentionMasks:
         return masks
 
 
-def _finite_stays_finite(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """``mask`` in ``dtype``, where a very negative number stays one and does not turn into a block."""
-    lowest = torch.finfo(dtype).min
-    return torch.where(mask == -math.inf, mask, mask.clamp(min=lowest)).to(dtype)
+def _add_up(added: Tensor | None, mask: Tensor, dtype: torch.dtype) -> Tensor:
+    """The sum in ``dtype``, where very negative numbers stay numbers and do not turn into a block."""
+    if added is None and mask.dtype == dtype:
+        return mask
+    blocked, total = mask == -math.inf, mask.double()
+    if added is not None:
+        blocked, total = blocked | (added == -math.inf), total + added
+    limits = torch.finfo(dtype)
+    return torch.where(blocked, -math.inf, total.clamp(limits.min, limits.max)).to(dtype)

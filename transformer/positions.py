@@ -159,7 +159,7 @@ class LearnedPositionalEncoding(nn.Module):
         length = x.size(_sequence_axis(x, self.batch_first))
         if length > self.weight.size(0):
             raise ValueError(f"The sequence has {length} positions, but only {self.weight.size(0)} were learned.")
-        return self.dropout(x + _beside(self.weight[:length], x, self.batch_first))
+        return self.dropout(x + _beside(self.weight[:length].to(x.dtype), x, self.batch_first))
 
     def extra_repr(self) -> str:
         return f"{self.num_features}, max_len={self.weight.size(0)}, batch_first={self.batch_first}"

@@ -49,30 +49,32 @@ def in_projection(
     return F.linear(query, w_q, b_q), F.linear(key, w_k, b_k), F.linear(value, w_v, b_v)
 
 
+def check_axes(query: Tensor, key: Tensor, value: Tensor) -> None:
+    """Raise ValueError unless all three are batched, or none is."""
+    if {query.dim(), key.dim(), value.dim()} not in ({2}, {3}):
+        raise ValueError(
+            f"query has shape {tuple(query.shape)}, key {tuple(key.shape)} and value {tuple(value.shape)}; "
+            "wanted 3 axes each, or 2 each for unbatched input."
+        )
+
+
 def check_inputs(query: Tensor, key: Tensor, value: Tensor, embed_dim: int, num_heads: int, same_width: bool) -> None:
-    """Raise ValueError unless (L, N, E), (S, N, ..) and (S, N, ..) fit together."""
-    for name, tensor in (("key", key), ("value", value)):
-        if tensor.dim() != query.dim():
-            raise ValueError(
-                f"query has shape {tuple(query.shape)} and {name} {tuple(tensor.shape)}; "
-                "wanted all batched (3 axes) or all unbatched (2 axes)."
-            )
-    if query.dim() != 3:
-        raise ValueError(f"query has shape {tuple(query.shape)}; wanted 3 axes, or 2 for unbatched input.")
-    if query.size(-1) != embed_dim:
-        raise ValueError(f"query has shape {tuple(query.shape)}; wanted width E = {embed_dim}.")
+    """Raise ValueError unless (L, N, E), (S, N, ..) and (S, N, ..) fit together.
+
+    The messages give single sizes, not shapes: the caller may have handed them over batch first, or unbatched.
+    """
     if embed_dim % num_heads:
         raise ValueError(f"embed_dim {embed_dim} must be a multiple of num_heads {num_heads}.")
     if key.size(1) != query.size(1):
         raise ValueError(f"key has batch size {key.size(1)}; wanted the query's, N = {query.size(1)}.")
-    if value.shape[:2] != key.shape[:2]:
-        raise ValueError(
-            f"value has length and batch size {tuple(value.shape[:2])}; wanted the key's, {tuple(key.shape[:2])}."
-        )
-    if same_width:
-        for name, tensor in (("key", key), ("value", value)):
-            if tensor.size(-1) != embed_dim:
-                raise ValueError(f"{name} has shape {tuple(tensor.shape)}; wanted width E = {embed_dim}.")
+    if value.size(1) != key.size(1):
+        raise ValueError(f"value has batch size {value.size(1)}; wanted the key's, N = {key.size(1)}.")
+    if value.size(0) != key.size(0):
+        raise ValueError(f"value has length {value.size(0)}; wanted the key's, S = {key.size(0)}.")
+    to_check = {"query": query, "key": key, "value": value} if same_width else {"query": query}
+    for name, tensor in to_check.items():
+        if tensor.size(-1) != embed_dim:
+            raise ValueError(f"{name} has width {tensor.size(-1)}; wanted E = {embed_dim}.")
 
 
 def split_heads(x: Tensor, num_heads: int) -> Tensor:

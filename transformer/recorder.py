@@ -1,5 +1,6 @@
 """Forward hooks that write to the recordings open in the running context, and to nothing else."""
 
+import math
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -66,6 +67,8 @@ class _Recorder:
             if isinstance(module, MultiheadAttention)
         }
         self.forward_under_way: Run | None = None
+        self.order: dict[tuple[str, str], int] = {}  # of the pieces of a model that is driven piece by piece
+        self.reached: float = -1
 
     def _owner(self, path: str) -> nn.Module | None:
         return self.model.get_submodule(path.rpartition(".")[0]) if path else None
@@ -77,19 +80,22 @@ class _Recorder:
         if completed and self.forward_under_way is not None:
             self.recording.runs.append(self.forward_under_way)
         self.forward_under_way = None
+        self.reached = math.inf  # a piece driven by itself belongs to no forward of the whole
 
     def write(self, part: str, name: str, value: Any) -> None:
         """Put a value into a part of the run under way.
 
         In a forward of the whole model, a module called again gets a name of its own. Between such forwards (a model
-        driven piece by piece) a name that comes again begins a new run.
+        driven piece by piece) a name that comes again begins a new run, and so does one that ran before the last:
+        the encoder after a decoding step has another text.
         """
         run = self.forward_under_way
         if run is None:
-            runs = self.recording.runs
-            if not runs or name in getattr(runs[-1], part):
-                runs.append(Run())
-            run = runs[-1]
+            position = self.order.setdefault((part, name), len(self.order))
+            if position <= self.reached or not self.recording.runs:
+                self.recording.runs.append(Run())
+            self.reached = position
+            run = self.recording.runs[-1]
         written = getattr(run, part)
         calls = sum(known.split("#")[0] == name for known in written)
         written[name if not calls else _renamed(name, f"{name}#{calls + 1}")] = value
@@ -101,7 +107,7 @@ def _install_hooks(model: nn.Module) -> None:
             if _INSTALLED in module.__dict__:
                 continue
             if isinstance(module, DotProductAttention):
-                module.register_forward_hook(_saw_attention, with_kwargs=True)
+                module.register_forward_hook(_saw_attention)
             elif isinstance(module, MultiheadAttention):
                 module.register_forward_hook(_saw_output)
             elif isinstance(module, HookPoint):
@@ -127,14 +133,12 @@ def _forward_ends(model: nn.Module, arguments: tuple[Any, ...], output: Any) -> 
             recorder.end_forward(completed=output is not None)  # None: the forward raised
 
 
-def _saw_attention(
-    module: DotProductAttention, arguments: tuple[Any, ...], keywords: dict[str, Any], output: Any
-) -> None:
+def _saw_attention(module: DotProductAttention, arguments: tuple[Any, ...], output: Any) -> None:
     query, key, value, masks = arguments[:4]
     for recorder in _open.get():
         site = recorder.sites.get(module)
         if site is not None:
-            seen = Attention(query.detach(), key.detach(), value.detach(), _detached(masks))
+            seen = Attention(query.detach(), key.detach(), value.detach(), _kept(masks))
             recorder.write("attentions", site, seen)
 
 
@@ -151,15 +155,16 @@ def _saw_hidden(module: HookPoint, arguments: tuple[Any, ...], output: Tensor) -
             if output.is_floating_point():
                 recorder.write("hidden", path, output.detach())
             else:
-                recorder.write("ids", path.rpartition(".")[2].removesuffix("_tokens"), output)
+                recorder.write("ids", path.rpartition(".")[2].removesuffix("_tokens"), output.clone())
 
 
-def _detached(masks: AttentionMasks) -> AttentionMasks:
+def _kept(masks: AttentionMasks) -> AttentionMasks:
+    """The masks, safe from a caller who changes them in place for the next forward, as ids are."""
     attn_mask, key_padding_mask = masks.attn_mask, masks.key_padding_mask
     return replace(
         masks,
-        attn_mask=None if attn_mask is None else attn_mask.detach(),
-        key_padding_mask=None if key_padding_mask is None else key_padding_mask.detach(),
+        attn_mask=None if attn_mask is None else attn_mask.detach().clone(),
+        key_padding_mask=None if key_padding_mask is None else key_padding_mask.detach().clone(),
     )
 
 

@@ -7,6 +7,7 @@ N batch · H heads · L query length · S key length · D head width · E model 
 """
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
@@ -79,13 +80,14 @@ class Recording:
     Attributes:
         runs: one a forward. A model driven piece by piece (as in decoding) begins one where a site comes again.
         note: free text, kept by :meth:`save`.
+        assigned_tokens: what the caller assigned to :attr:`tokens`.
     """
 
     def __init__(self, vocabularies: Mapping[str, Vocabulary] | None = None) -> None:
         self.runs: list[Run] = []
         self.note = ""
         self._vocabularies = dict(vocabularies or {})
-        self._tokens: dict[str, list[list[str]]] = {}
+        self.assigned_tokens: dict[str, list[list[str]]] = {}
 
     @property
     def sites(self) -> tuple[Site, ...]:
@@ -211,11 +213,11 @@ class Recording:
         the caller assigns here comes first: modules fed with embeddings have no ids.
         """
         ids = {stream: tensor for run in self.runs for stream, tensor in run.ids.items()}
-        return {stream: self._labels(stream, tensor) for stream, tensor in ids.items()} | self._tokens
+        return {stream: self._labels(stream, tensor) for stream, tensor in ids.items()} | self.assigned_tokens
 
     @tokens.setter
     def tokens(self, tokens: Mapping[str, Sequence[Sequence[str]]]) -> None:
-        self._tokens = {stream: [list(labels) for labels in sentences] for stream, sentences in tokens.items()}
+        self.assigned_tokens = {stream: [list(labels) for labels in sentences] for stream, sentences in tokens.items()}
 
     def query_tokens(self, site: str, sentence: int = 0, run: int | None = None) -> list[str]:
         """A label for each query of the site: L of them; positions 0, 1, 2 where tokens are not known."""
@@ -239,27 +241,42 @@ class Recording:
         """
         from transformer.recording_file import write
 
-        self.tokens = self._tokens if tokens is None else tokens
+        self.tokens = self.assigned_tokens if tokens is None else tokens
         self.note = self.note if note is None else note
         write(self, path)
 
-    def _labels(self, stream: str, ids: Tensor) -> list[list[str]]:
+    def labels(self, stream: str, ids: Sequence[int]) -> list[str]:
+        """The names of ids in the stream's vocabulary, or the numbers where none is known."""
         vocabulary = self._vocabularies.get(stream)
-        return [[str(i) for i in row] if vocabulary is None else vocabulary.labels(row) for row in ids.tolist()]
+        return [str(i) for i in ids] if vocabulary is None else vocabulary.labels(ids)
+
+    def _labels(self, stream: str, ids: Tensor) -> list[list[str]]:
+        return [self.labels(stream, row) for row in ids.tolist()]
 
     def _tokens_of(self, site: str, side: int, length: int, sentence: int, run: int | None) -> list[str]:
         found = self._run_with(site, run)
         kind = next(known.kind for known in found.attentions if known == site)
-        for stream in (READS[kind][side], "source") if kind in READS else ("source",):
-            if stream in self._tokens:
-                labels = self._tokens[stream][sentence]
-            elif stream in found.ids:
-                labels = self._labels(stream, found.ids[stream])[sentence]
+        streams: tuple[Stream, ...] = (READS[kind][side],) if kind in READS else ("source",)
+        if kind == "decoder" and not any(known.kind == "cross" for known in found.attentions):
+            streams = ("target", "source")  # a decoder by itself reads the source
+        for stream in streams:
+            ids = found.ids.get(stream)
+            if ids is None and kind == "cross" and side == 1:
+                ids = self._ids_before(found, stream)
+            if stream in self.assigned_tokens:
+                sentences = self.assigned_tokens[stream]
+            elif ids is not None:
+                sentences = self._labels(stream, ids)
             else:
                 continue
-            if len(labels) == length:
-                return labels
+            if sentence < len(sentences) and len(sentences[sentence]) == length:
+                return sentences[sentence]
         return [str(position) for position in range(length)]
+
+    def _ids_before(self, run: Run, stream: str) -> Tensor | None:
+        """What was read last before a run: a decoding step attends to a source that was encoded once, earlier."""
+        before = self.runs[: next(i for i, known in enumerate(self.runs) if known is run)]
+        return next((earlier.ids[stream] for earlier in reversed(before) if stream in earlier.ids), None)
 
     def _run_with(self, site: str, run: int | None) -> Run:
         for candidate in reversed(self.runs) if run is None else [self.runs[run]]:
@@ -275,9 +292,9 @@ class Recording:
         batch, num_heads, length, _ = attention.query.shape
         if not 0 <= sentence < batch:
             raise IndexError(f"sentence is {sentence}, but the batch has {batch}.")
-        if isinstance(head, int) and not 0 <= head < num_heads:
+        only = None if head is None or head == "mean" else operator.index(head)
+        if only is not None and not 0 <= only < num_heads:
             raise IndexError(f"head is {head}, but {site} has {num_heads}.")
-        only = head if isinstance(head, int) else None
         heads = slice(None) if only is None else slice(only, only + 1)
         picked = torch.arange(length, device=attention.query.device)[_index(rows, length)]
         precision = torch.promote_types(attention.query.dtype, torch.float32)

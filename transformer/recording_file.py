@@ -1,16 +1,17 @@
 """A recording as a file: safetensors, with a JSON description in its metadata. No pickle, nothing that runs."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import safetensors
 from torch import Tensor
 
 from transformer.checkpoint import write_safetensors
 from transformer.masks import AttentionMasks
-from transformer.recording import Attention, Recording, Run, Site
+from transformer.recording import Attention, Kind, Recording, Run, Site
 
 FORMAT, VERSION = "headlight recording", 1
 _HEADS = ("query", "key", "value")
@@ -19,6 +20,16 @@ _MASKS = ("attn_mask", "key_padding_mask")
 
 class RecordingError(ValueError):
     """A file that is no recording, said in one sentence."""
+
+
+class _Names:
+    """The vocabulary of an opened recording: the ids that ran, with the names they had."""
+
+    def __init__(self, names: dict[str, str]) -> None:
+        self.names = names
+
+    def labels(self, ids: Sequence[int], /) -> list[str]:
+        return [self.names[str(index)] for index in ids]
 
 
 def write(recording: Recording, path: str | Path) -> None:
@@ -49,10 +60,31 @@ def write(recording: Recording, path: str | Path) -> None:
         for part, values in parts.items():
             tensors.update({f"{i}/{part}/{name}": value for name, value in values.items()})
         runs.append({"sites": sites, **{part: list(values) for part, values in parts.items()}})
-    about = {"version": VERSION, "runs": runs, "tokens": recording.tokens, "note": recording.note}
+    if not Path(path).parent.is_dir():
+        raise RecordingError(f"There is no folder {Path(path).parent} to save the recording in.")
+    about = {
+        "version": VERSION,
+        "runs": runs,
+        "names": _names(recording),
+        "tokens": recording.assigned_tokens,
+        "note": recording.note,
+    }
     # Heads are views of one projection; a file wants each tensor by itself.
     apart = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
     write_safetensors(Path(path), apart, {"format": FORMAT, "about": json.dumps(about)})
+
+
+def _names(recording: Recording) -> dict[str, dict[str, str]]:
+    """What each id that ran is called, by stream."""
+    ran: dict[str, list[int]] = {}
+    for run in recording.runs:
+        for stream, ids in run.ids.items():
+            ran[stream] = sorted({*ran.get(stream, ()), *ids.flatten().tolist()})
+    labels = {stream: recording.labels(stream, ids) for stream, ids in ran.items()}
+    return {
+        stream: {str(i): str(label) for i, label in zip(ids, labels[stream], strict=True)}
+        for stream, ids in ran.items()
+    }
 
 
 def open_recording(path: str | Path) -> Recording:
@@ -82,21 +114,24 @@ def open_recording(path: str | Path) -> Recording:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (safetensors.SafetensorError, OSError) as error:
         raise RecordingError(f"{path.name} is damaged or not a safetensors file.") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         if isinstance(error, RecordingError):
             raise
         raise RecordingError(f"{path.name} is a damaged recording: its description cannot be read.") from error
     try:
         return _assemble(about, tensors)
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
         raise RecordingError(f"{path.name} is a damaged recording: {_reason(error)}.") from error
 
 
 def _assemble(about: dict[str, Any], tensors: dict[str, Tensor]) -> Recording:
-    recording = Recording()
+    names = {stream: _Names(dict(known)) for stream, known in about["names"].items()}
+    recording = Recording(names)
     for i, described in enumerate(about["runs"]):
         run = Run()
         for site in described["sites"]:
+            if site["kind"] not in get_args(Kind):
+                raise ValueError(f"it describes an attention of kind {site['kind']!r}")
             path = Site(site["path"], site["kind"], int(site["layer"]), int(site["heads"]))
             masks = {name: tensors.pop(f"{i}/{path}/{name}") for name in site["masks"]}
             attention = Attention(
@@ -107,6 +142,7 @@ def _assemble(about: dict[str, Any], tensors: dict[str, Tensor]) -> Recording:
             run.attentions[path] = attention
         for part in [f.name for f in fields(Run) if f.name != "attentions"]:
             getattr(run, part).update({name: tensors.pop(f"{i}/{part}/{name}") for name in described[part]})
+        _check_parts(run)
         recording.runs.append(run)
     if tensors:
         raise ValueError(f"it holds {next(iter(tensors))}, which its description does not name")
@@ -115,6 +151,9 @@ def _assemble(about: dict[str, Any], tensors: dict[str, Tensor]) -> Recording:
         for stream, sentences in about["tokens"].items()
     }
     recording.note = str(about["note"])
+    for run in recording.runs:  # every id has its name
+        for stream, ids in run.ids.items():
+            recording.labels(stream, ids.flatten().tolist())
     return recording
 
 
@@ -134,6 +173,18 @@ def _check(site: Site, attention: Attention) -> None:
     if not fit:
         raise ValueError(f"query, key and value of {site} have shapes {shapes} that do not fit together")
     masks.check(query.size(0), query.size(1), query.size(2), key.size(2) - masks.appended)
+
+
+def _check_parts(run: Run) -> None:
+    """Raise ValueError unless each attention has its output, states are numbers and ids are (N, S) whole numbers."""
+    if odd := run.outputs.keys() ^ run.attentions.keys():
+        raise ValueError(f"the attention {next(iter(odd))} lacks its output or its queries")
+    for name, tensor in (run.outputs | run.hidden).items():
+        if not tensor.is_floating_point():
+            raise ValueError(f"what stands at {name} has dtype {tensor.dtype}")
+    for stream, ids in run.ids.items():
+        if ids.dim() != 2 or ids.is_floating_point():
+            raise ValueError(f"the ids of {stream} have shape {tuple(ids.shape)} and dtype {ids.dtype}")
 
 
 def _reason(error: Exception) -> str:

@@ -168,8 +168,8 @@ class TextTransformer(nn.Module):
 
 
 def _check_ids(name: str, ids: Tensor, vocabulary: int) -> None:
-    if ids.dim() != 2 or ids.is_floating_point() or ids.dtype == torch.bool:
-        raise ValueError(f"{name} has shape {tuple(ids.shape)} and dtype {ids.dtype}; wanted whole numbers (N, S).")
+    if ids.dim() != 2 or ids.dtype not in (torch.int64, torch.int32):
+        raise ValueError(f"{name} has shape {tuple(ids.shape)} and dtype {ids.dtype}; wanted (N, S) of int64 or int32.")
     if ids.numel():
         lowest, highest = int(ids.min()), int(ids.max())
         if not 0 <= lowest <= highest < vocabulary:

@@ -1,6 +1,8 @@
 """Text to token ids and back, with SentencePiece."""
 
 import io
+import math
+import random
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,6 +10,8 @@ from pathlib import Path
 import sentencepiece
 
 _BYTE = re.compile(r"<0x[0-9A-F]{2}>")
+_BEST = 64  # segmentations of a text that sampling chooses among
+_chance = random.Random(1)
 
 
 class Tokenizer:
@@ -25,9 +29,12 @@ class Tokenizer:
     def __init__(self, model: bytes) -> None:
         self.model = model
         try:
+            if not model:
+                raise RuntimeError("SentencePiece takes no bytes for no model.")
             self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
         except RuntimeError as error:
             raise ValueError("This is not a SentencePiece model.") from error
+        self._scores = [self._processor.get_score(index) for index in range(len(self))]
 
     @classmethod
     def load(cls, path: str | Path) -> "Tokenizer":
@@ -53,25 +60,32 @@ class Tokenizer:
             normalization: SentencePiece's rule; ``identity`` keeps Chinese punctuation as it is.
             seed: of SentencePiece's random generator.
 
+        Raises:
+            ValueError: the text is too little, or too varied, for that many pieces.
+
         Source: Kudo 2018.
         """
         model = io.BytesIO()
         sentencepiece.set_random_generator_seed(seed)
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(sentences),
-            model_writer=model,
-            vocab_size=vocabulary,
-            model_type="unigram",
-            byte_fallback=True,
-            character_coverage=0.9995,
-            add_dummy_prefix=dummy_prefix,
-            normalization_rule_name=normalization,
-            pad_id=0,
-            unk_id=1,
-            bos_id=2,
-            eos_id=3,
-            minloglevel=2,
-        )
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(sentences),
+                model_writer=model,
+                vocab_size=vocabulary,
+                model_type="unigram",
+                byte_fallback=True,
+                character_coverage=0.9995,
+                add_dummy_prefix=dummy_prefix,
+                normalization_rule_name=normalization,
+                pad_id=0,
+                unk_id=1,
+                bos_id=2,
+                eos_id=3,
+                minloglevel=2,
+            )
+        except RuntimeError as error:
+            reason = str(error).rpartition("] ")[2]
+            raise ValueError(f"No vocabulary of {vocabulary} pieces can be learned from this text: {reason}") from error
         return cls(model.getvalue())
 
     def __len__(self) -> int:
@@ -81,12 +95,16 @@ class Tokenizer:
         """The ids of a text, without special tokens.
 
         Args:
-            sampling: None for the best segmentation; else draw one, the flatter the smaller this number
-                (subword regularisation, Kudo 2018), from the generator that :func:`seed_sampling` sets.
+            sampling: None for the best segmentation; else draw one of the 64 best, the flatter the smaller this
+                number (subword regularisation, Kudo 2018), from the generator that :func:`seed_sampling` sets.
         """
         if sampling is None:
-            return self._processor.encode(text)
-        return self._processor.encode(text, enable_sampling=True, alpha=sampling, nbest_size=-1)
+            return self._processor.encode(_unicode(text))
+        # SentencePiece's own draws differ from process to process whatever the seed, so a resumed run would differ.
+        best = self._processor.nbest_encode(_unicode(text), nbest_size=_BEST, return_type=int)
+        scores = [sum(self._scores[index] for index in ids) for ids in best]
+        weights = [math.exp(sampling * (score - max(scores))) for score in scores]
+        return _chance.choices(best, weights)[0]
 
     def text(self, ids: Iterable[int]) -> str:
         """The text that the ids spell; special tokens spell nothing."""
@@ -101,13 +119,21 @@ class Tokenizer:
 
         They are known by their pieces: each is spelled with one ``<0x..>`` piece a byte of its UTF-8 form.
         """
-        pieces = self._processor.encode(text, out_type=str)
-        spelled = bytearray()
-        for piece in pieces:
-            spelled += bytes([int(piece[3:5], 16)]) if _BYTE.fullmatch(piece) else b"\n"
-        return list(dict.fromkeys(spelled.decode("utf-8", errors="ignore").replace("\n", "")))
+        spelled, run = "", bytearray()
+        for piece in [*self._processor.encode(_unicode(text), out_type=str), ""]:
+            if _BYTE.fullmatch(piece):
+                run.append(int(piece[3:5], 16))
+            else:
+                spelled += run.decode("utf-8", errors="ignore")
+                run.clear()
+        return list(dict.fromkeys(spelled))
+
+
+def _unicode(text: str) -> str:
+    """The text, with ? for halves of surrogate pairs: Python allows them in a str, UTF-8 and SentencePiece do not."""
+    return text.encode("utf-8", errors="replace").decode("utf-8")
 
 
 def seed_sampling(seed: int) -> None:
     """Make the segmentations drawn by :meth:`Tokenizer.ids` repeat."""
-    sentencepiece.set_random_generator_seed(seed)
+    _chance.seed(seed)

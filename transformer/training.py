@@ -67,7 +67,8 @@ class Training:
         resume: go on from the folder's state, if it has one.
 
     Raises:
-        ValueError: ``resume`` with options other than those the run began with.
+        ValueError: a run in the folder, but no ``resume``; ``resume`` with options or a model other than those the run
+            began with, or from a damaged state; dev pairs that are all too long for the model.
     """
 
     def __init__(
@@ -84,6 +85,8 @@ class Training:
         self.folder, self.options = folder, options
         self.source_tokenizer, self.target_tokenizer = source_tokenizer, target_tokenizer
         self.train_pairs, self.dev_pairs = train, self._encode(dev, sampling=None, model=model)
+        if not self.dev_pairs:
+            raise ValueError(f"No dev pair fits into the {model.config.max_length} tokens that the model reads.")
         self.model = model.to(options.device)
         self.optimizer = torch.optim.AdamW(
             model.parameters(), betas=(0.9, 0.98), weight_decay=options.weight_decay, fused=True
@@ -92,8 +95,13 @@ class Training:
         self.progress = Progress()
         self.log: list[dict[str, float]] = []
         folder.mkdir(parents=True, exist_ok=True)
+        if not resume and (folder / STATE).is_file():
+            raise ValueError(f"{folder} holds a run: go on with it (--resume), or choose another folder.")
         if resume and (folder / STATE).is_file():
-            self._load_state()
+            try:
+                self._load_state()
+            except (safetensors.SafetensorError, RuntimeError) as error:
+                raise ValueError(f"{folder / STATE} is damaged, or is the state of another model.") from error
 
     def run(self) -> None:
         """Train to the last epoch, saving by time and after each epoch."""
@@ -123,7 +131,7 @@ class Training:
         """Up over the warm-up steps, then down in a straight line to 0 at the end of the last epoch."""
         position, options = self.progress, self.options
         done = (position.epoch + position.batch / batches) / options.epochs
-        return options.learning_rate * min((position.step + 1) / options.warmup_steps, 1 - done)
+        return options.learning_rate * min((position.step + 1) / max(options.warmup_steps, 1), 1 - done)
 
     def _step(self, batch: Batch, batches: int) -> None:
         options, progress = self.options, self.progress

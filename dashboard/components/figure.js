@@ -53,12 +53,15 @@ function prepare(area) {
 }
 
 const cleanups = new WeakMap()
+const darkness = window.matchMedia("(prefers-color-scheme: dark)")
 
-export default function ({ data, parentElement }) {
+export default function ({ data, parentElement, setTriggerValue }) {
   const area = parentElement.querySelector(".headlight-area")
   const graph = area.querySelector(".headlight-figure")
   const { plotly, traces, layout, config, name } = unpack(data)
   graph.setAttribute("aria-label", name)
+  // Colours are chosen in Python: ask it again when the viewer's system turns to light or dark.
+  darkness.onchange = () => setTriggerValue("theme", darkness.matches)
   loadPlotly(plotly)
     .then((Plotly) => Plotly.react(graph, traces, layout, config))
     .then(() => {
@@ -67,6 +70,7 @@ export default function ({ data, parentElement }) {
     })
     .catch((error) => { graph.textContent = error.message })
   return () => {
+    darkness.onchange = null
     cleanups.get(area)?.()
     cleanups.delete(area)
   }

@@ -40,7 +40,7 @@ def figure(drawn: go.Figure, name: str, key: str) -> None:
         "config": _CONFIG,
         "name": name,
     }
-    _COMPONENT(data=packed(header), key=key)
+    _COMPONENT(data=packed(header), key=key, on_theme_change=lambda: None)
 
 
 def plotly_url() -> str:

@@ -209,11 +209,9 @@ def test_the_browsers_language_comes_first_and_the_switch_beats_it(browser, addr
 def test_light_and_dark_follow_the_viewers_system(page, address):
     open_page(page, asked_link(address))
     light = page.evaluate(f"document.querySelector('{FIGURE}').data[0].colorscale[0][1]")
+    assert light == "#ffffff"
     page.emulate_media(color_scheme="dark")
-    page.reload()
-    painted(page)
-    dark = page.evaluate(f"document.querySelector('{FIGURE}').data[0].colorscale[0][1]")
-    assert (light, dark) == ("#ffffff", "#0e1116")
+    page.wait_for_function(f"document.querySelector('{FIGURE}').data[0].colorscale[0][1] === '#0e1116'")
 
 
 def test_two_viewers_do_not_see_each_others_texts(browser, address):
