@@ -1,11 +1,12 @@
 # make run     the dashboard, on http://127.0.0.1:8501
 # make test    every test, the linter and the type checker
+# make test-long   the hypothesis tests with 1,000 cases each
 # make bench   speed, as ratios; prints tables
 # make screenshot    the pictures in README.md, made anew
 PYTHON ?= python3
 PIP_OPTIONS ?=
 
-.PHONY: run test bench screenshot
+.PHONY: run test test-long bench screenshot
 
 run: .venv/installed
 	.venv/bin/streamlit run dashboard/app.py
@@ -15,6 +16,9 @@ test: .venv/installed-dev
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/python -m pytest
+
+test-long: .venv/installed-dev
+	.venv/bin/python -m pytest --hypothesis-profile=long --timeout=3600 tests/transformer tests/dashboard
 
 bench: .venv/installed-dev
 	PYTHONPATH=.:tests/browser .venv/bin/python tests/bench/recording_cost.py

@@ -10,6 +10,7 @@ import math
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, Protocol
 
 import torch
@@ -231,7 +232,7 @@ class Recording:
         return labels + ["(added)"] * appended
 
     def save(
-        self, path: str, tokens: Mapping[str, Sequence[Sequence[str]]] | None = None, note: str | None = None
+        self, path: str | Path, tokens: Mapping[str, Sequence[Sequence[str]]] | None = None, note: str | None = None
     ) -> None:
         """Write a file that :func:`~transformer.open_recording` reads back bit for bit.
 

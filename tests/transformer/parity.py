@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable
 
 import torch
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
@@ -12,7 +11,6 @@ TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-10}
 DTYPES = list(TOLERANCE)
 MASK_KINDS = [None, "bool", "float", "float with -inf"]
 
-many_cases = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 seeds = st.integers(0, 2**16)
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from parity import MASK_KINDS, many_cases, normal, seeds, some_mask
+from parity import MASK_KINDS, normal, seeds, some_mask
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -76,7 +76,6 @@ def attention_calls(draw: st.DrawFn) -> tuple[Tensor, Tensor, Tensor, AttentionM
     return query, key, value, masks
 
 
-@many_cases
 @given(call=attention_calls())
 def test_rows_sum_to_one_or_are_zeros_and_blocked_cells_are_exactly_zero(call: tuple) -> None:
     query, _, _, masks = call
@@ -87,7 +86,6 @@ def test_rows_sum_to_one_or_are_zeros_and_blocked_cells_are_exactly_zero(call: t
     torch.testing.assert_close(pattern.sum(-1), (~blocked.all(-1)).to(pattern.dtype))
 
 
-@many_cases
 @given(call=attention_calls())
 def test_the_fused_step_gives_the_same_output_and_gradients(call: tuple) -> None:
     *tensors, masks = call

@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import chain
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.batches import bucketed, make_batch, read_pairs
@@ -22,7 +22,6 @@ def area(batch: list) -> int:
 
 
 @given(pairs=PAIRS, tokens=st.integers(1, 40), seed=st.none() | st.integers(0, 5))
-@settings(deadline=None)
 def test_every_pair_is_in_one_batch_and_no_batch_is_too_big(pairs, tokens, seed):
     batches = list(bucketed(pairs, tokens, None if seed is None else random.Random(seed)))
     assert Counter(map(str, chain(*batches))) == Counter(map(str, pairs))
@@ -31,7 +30,6 @@ def test_every_pair_is_in_one_batch_and_no_batch_is_too_big(pairs, tokens, seed)
 
 
 @given(pairs=PAIRS, seed=st.integers(0, 5))
-@settings(deadline=None)
 def test_one_seed_is_one_order(pairs, seed):
     once, again = (list(bucketed(pairs, 20, random.Random(seed))) for _ in range(2))
     assert once == again

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from parity import many_cases
 
 from transformer import TransformerConfig
 
@@ -44,7 +43,6 @@ def configs(draw: st.DrawFn) -> TransformerConfig:
     )
 
 
-@many_cases
 @given(config=configs())
 def test_json_brings_back_what_it_was_given(config: TransformerConfig) -> None:
     assert TransformerConfig.from_json(config.to_json()) == config

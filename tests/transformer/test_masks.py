@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from parity import MASK_KINDS, many_cases, seeds, some_mask
+from parity import MASK_KINDS, seeds, some_mask
 from torch import Tensor, nn
 
 from transformer.masks import AttentionMasks, causal_mask, check_mask, generate_square_subsequent_mask, padding_mask
@@ -118,7 +118,6 @@ def filled(mask: Tensor | None, *shape: int) -> Tensor:
     return torch.zeros(shape) if mask is None else mask.expand(shape)
 
 
-@many_cases
 @given(drawn=mask_sets())
 def test_merging_is_adding_each_mask_by_itself(drawn: tuple) -> None:
     masks, batch, heads, rows, columns = drawn
@@ -138,7 +137,6 @@ def test_merging_is_adding_each_mask_by_itself(drawn: tuple) -> None:
     assert (whole[..., columns:] == 0).all()
 
 
-@many_cases
 @given(drawn=mask_sets(), data=st.data())
 def test_some_rows_are_the_rows_of_the_whole(drawn: tuple, data: st.DataObject) -> None:
     masks, batch, heads, rows, columns = drawn
@@ -153,7 +151,6 @@ def test_some_rows_are_the_rows_of_the_whole(drawn: tuple, data: st.DataObject) 
         )
 
 
-@many_cases
 @given(drawn=mask_sets(), data=st.data())
 def test_the_masks_of_a_sentence_and_of_a_head_are_slices_of_the_whole(drawn: tuple, data: st.DataObject) -> None:
     masks, batch, heads, rows, columns = drawn
@@ -169,7 +166,6 @@ def test_the_masks_of_a_sentence_and_of_a_head_are_slices_of_the_whole(drawn: tu
     assert torch.equal(filled(merged(of_head, 1, rows, columns), 1, 1, rows, width)[0, 0], whole[sentence, head])
 
 
-@many_cases
 @given(drawn=mask_sets())
 def test_merging_changes_no_mask(drawn: tuple) -> None:
     masks, _, heads, rows, columns = drawn

@@ -12,7 +12,6 @@ from parity import (
     MASK_KINDS,
     assert_parity,
     causal_besides,
-    many_cases,
     normal,
     seeds,
     share_weights,
@@ -96,7 +95,6 @@ def cases(draw: st.DrawFn) -> Case:
     )
 
 
-@many_cases
 @given(case=cases())
 def test_module_equals_torch(case: Case) -> None:
     built = {

@@ -11,7 +11,6 @@ from parity import (
     MASK_KINDS,
     assert_all_close,
     everything,
-    many_cases,
     normal,
     normals,
     seeds,
@@ -136,7 +135,6 @@ def calls(draw: st.DrawFn) -> tuple[dict[str, Tensor], dict]:
     }
 
 
-@many_cases
 @given(call=calls())
 def test_any_mixture(call: tuple[dict[str, Tensor], dict]) -> None:
     compare(*call)

@@ -12,7 +12,6 @@ from parity import (
     MASK_KINDS,
     assert_parity,
     causal_besides,
-    many_cases,
     normal,
     seeds,
     share_weights,
@@ -155,7 +154,6 @@ def twins(ours: type, theirs: type, built: dict, training: bool, seed: int) -> t
     return modules
 
 
-@many_cases
 @given(built=layers(), batch=batches, length=lengths, mask=kinds, padding=kinds, data=st.data(), seed=seeds)
 def test_any_encoder_layer(built, batch, length, mask, padding, data, seed) -> None:
     training, causal, each_head = (data.draw(st.booleans()) for _ in range(3))
@@ -171,7 +169,6 @@ def test_any_encoder_layer(built, batch, length, mask, padding, data, seed) -> N
     )
 
 
-@many_cases
 @given(built=layers(), batch=batches, target=lengths, source=lengths, masks=st.tuples(*[kinds] * 4), data=st.data())
 def test_any_decoder_layer(built, batch, target, source, masks, data) -> None:
     seed = data.draw(seeds)

@@ -14,7 +14,6 @@ from parity import (
     assert_parity,
     causal_besides,
     fill,
-    many_cases,
     normal,
     seeds,
     share_weights,
@@ -144,7 +143,6 @@ batches = st.sampled_from([None, 1, 3])  # None: unbatched
 lengths = st.integers(1, 4)
 
 
-@many_cases
 @given(batch=batches, source=lengths, target=lengths, dtype=st.sampled_from(DTYPES), data=st.data())
 def test_any_mixture(batch: int | None, source: int, target: int, dtype: torch.dtype, data: st.DataObject) -> None:
     training, batch_first, norm_first, bias, tgt_is_causal = (data.draw(st.booleans()) for _ in range(5))

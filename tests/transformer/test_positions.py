@@ -6,7 +6,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from parity import many_cases, normal
+from parity import normal
 from torch import nn
 
 from transformer import positional_encoding
@@ -27,7 +27,6 @@ def test_worked_by_hand() -> None:
     assert sinusoidal_table(2, 4, base=16.0, dtype=torch.float64)[1, 2] == pytest.approx(math.sin(0.25))
 
 
-@many_cases
 @given(width=st.integers(1, 9), length=st.integers(0, 40))
 def test_any_width_odd_or_even(width: int, length: int) -> None:
     table = sinusoidal_table(length, width, dtype=torch.float64)

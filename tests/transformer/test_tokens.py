@@ -3,7 +3,7 @@
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_models import ODD_TEXTS, made_up_pairs
 
@@ -26,7 +26,6 @@ def spaced(tokenizers: tuple[Tokenizer, Tokenizer]) -> Tokenizer:
 
 
 @given(ANY_TEXT)
-@settings(deadline=None)
 def test_any_text_has_ids_none_of_them_unknown_or_special(spaced, plain, text):
     for tokenizer in (spaced, plain):
         ids = tokenizer.ids(text)
@@ -44,7 +43,6 @@ def test_normalised_text_comes_back(spaced, plain, text):
 
 
 @given(ANY_TEXT.filter(lambda text: " " not in text and "▁" not in text))
-@settings(deadline=None)
 def test_text_comes_back_letter_for_letter_where_nothing_is_normalised(plain, text):
     assert plain.text(plain.ids(text)) == text
 
@@ -87,7 +85,6 @@ def test_characters_that_the_vocabulary_lacks_are_found(plain, text, lacking):
 
 
 @given(ANY_TEXT)
-@settings(deadline=None)
 def test_exactly_the_characters_without_a_piece_are_spelled_as_bytes(plain, text):
     pieces = {plain.labels([index])[0] for index in range(4 + 256, len(plain))}
     text = text.replace("▁", "")
@@ -96,7 +93,6 @@ def test_exactly_the_characters_without_a_piece_are_spelled_as_bytes(plain, text
 
 
 @given(st.text(alphabet="ab 😀😁é\u0301م猫", max_size=12))
-@settings(deadline=None)
 def test_no_replacement_character_is_invented(spaced, text):
     found = spaced.spelled_as_bytes(text)
     assert "\ufffd" not in found
