@@ -19,7 +19,7 @@ from starlette.staticfiles import StaticFiles
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from dashboard import runs
-from dashboard.words import browser_words
+from dashboard.words import current_words
 
 
 @asynccontextmanager
@@ -39,7 +39,7 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
 def say_unexpected(error: Exception) -> bool:
     """Show one sentence in place of a traceback, and log the traceback."""
     logging.getLogger("headlight").exception("A page failed", exc_info=error)
-    st.error(browser_words()["unexpected"])
+    st.error(current_words()["unexpected"])
     return True
 
 

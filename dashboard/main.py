@@ -7,7 +7,7 @@ import streamlit as st
 from dashboard import sidebar
 from dashboard.views import attention
 
-st.set_page_config(page_title="Headlight", page_icon="🔦", layout="wide")
+st.set_page_config(page_title="Headlight", page_icon="🔦", layout="wide", initial_sidebar_state=280)
 st.html(Path(__file__).parent / "page.css")
 with st.sidebar:
     chosen = sidebar.draw()

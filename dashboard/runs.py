@@ -4,19 +4,30 @@ Everything is cached by what was asked, a bounded number of answers for all view
 changed after it was made.
 """
 
+import json
+import logging
 import os
+from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
 import torch
 
-from transformer.checkpoint import CHECKPOINTS, WEIGHTS, Checkpoint, list_checkpoints, load_checkpoint
+from transformer.checkpoint import (
+    CHECKPOINTS,
+    WEIGHTS,
+    Checkpoint,
+    CheckpointError,
+    list_checkpoints,
+    load_checkpoint,
+)
 from transformer.decoding import Decoded, greedy, length_limit
 from transformer.recorder import record
 from transformer.recording import Recording
 
-MOST_CHARACTERS = 20_000
+MOST_CHARACTERS = 4_000
 
 
 @dataclass(frozen=True)
@@ -53,12 +64,14 @@ class Problem:
     """Why there is nothing to see, and a text that would do.
 
     Attributes:
-        name: of the message in the interface's texts, ending in the stream (``source``, ``target``) it is about.
+        name: of the message in the interface's texts, without its stream.
+        stream: which text it is about, ``source`` or ``target``.
         length, limit: what the message's gaps are filled with.
         cut: as much of the text as fits.
     """
 
     name: str
+    stream: str
     length: int = 0
     limit: int = 0
     cut: str | None = None
@@ -75,9 +88,23 @@ def checkpoints() -> list[str]:
 
 
 def warm_up() -> None:
-    """Load the first checkpoint, if there is one, before anybody asks."""
-    for name in checkpoints()[:1]:
-        checkpoint(name)
+    """Load the first checkpoint that can be used before anybody asks; the page says what is wrong with the others."""
+    for name in checkpoints():
+        try:
+            checkpoint(name)
+        except CheckpointError as error:
+            logging.getLogger("headlight").warning("%s", error)
+        else:
+            return
+
+
+def opening_sentence(name: str) -> str:
+    """The first sample of the checkpoint's own measurements; nothing where there are none that can be read."""
+    try:
+        metrics = json.loads((checkpoint_folder() / name / "metrics.json").read_text(encoding="utf-8"))
+        return str(metrics["samples"][0]["source"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return ""
 
 
 def checkpoint(name: str) -> Checkpoint:
@@ -118,18 +145,25 @@ def ask(question: Question) -> Answer | Problem:
 
 
 def _ids(asked: Checkpoint, stream: str, text: str) -> tuple[int, ...] | Problem:
-    if not text.strip():
-        return Problem(f"empty.{stream}")
     encode = asked.source_ids if stream == "source" else asked.target_ids
-    tokenizer = asked.source_tokenizer if stream == "source" else asked.target_tokenizer
     limit = asked.config.max_length
-    ids = encode(text[:MOST_CHARACTERS])
-    cut = tokenizer.text(ids[: limit - 1])  # one place is the end token's
+    read = text[:MOST_CHARACTERS]
+    ids = encode(read)
     if len(text) > MOST_CHARACTERS:
-        return Problem(f"long.characters.{stream}", len(text), MOST_CHARACTERS, cut)
+        return Problem("long.characters", stream, len(text), MOST_CHARACTERS, _beginning(read, encode, limit))
     if len(ids) > limit:
-        return Problem(f"long.tokens.{stream}", len(ids), limit, cut)
+        return Problem("long.tokens", stream, len(ids), limit, _beginning(read, encode, limit))
+    if len(ids) == 1:  # only the end token
+        return Problem("empty", stream)
     return tuple(ids)
+
+
+def _beginning(text: str, encode: Callable[[str], list[int]], limit: int) -> str:
+    """As many characters from the beginning of a text as have at most ``limit`` tokens."""
+    characters = bisect_right(range(len(text)), limit, key=lambda length: len(encode(text[:length])))
+    while len(encode(text[:characters])) > limit:  # a few more characters may have one token less
+        characters -= 1
+    return text[:characters]
 
 
 def _changed(name: str) -> int:
@@ -139,17 +173,21 @@ def _changed(name: str) -> int:
 
 @st.cache_resource(show_spinner=False, max_entries=4)
 def _checkpoint(name: str, changed: int) -> Checkpoint:
-    return load_checkpoint(name, checkpoint_folder())
+    loaded = load_checkpoint(checkpoint_folder() / name)
+    architecture = loaded.config.architecture
+    if architecture != "encoder-decoder":
+        raise CheckpointError(f"{name} has the architecture {architecture}; the dashboard wants encoder-decoder.")
+    return loaded
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
+@st.cache_resource(show_spinner=False, max_entries=16)
 def _translation(name: str, changed: int, source: tuple[int, ...]) -> Decoded:
     asked = _checkpoint(name, changed)
     limit = length_limit(len(source), asked.config.max_length)
     return greedy(asked.model, torch.tensor([source]), limit)[0]
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
+@st.cache_resource(show_spinner=False, max_entries=16)
 def _forced(
     name: str, changed: int, source: tuple[int, ...], target: tuple[int, ...]
 ) -> tuple[Recording, tuple[float, ...]]:

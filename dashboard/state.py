@@ -1,8 +1,8 @@
 """What a viewer chose, and its link with the URL: a link or a reload restores the view.
 
-Streamlit binds sliders, toggles and the source text to the URL by itself. Two things go through here instead: choices
-with names, because it would write their labels, which differ from language to language; and what is not always on
-the page, because it would forget it.
+Streamlit can bind widgets to the URL by itself, but it would write labels, which differ from language to language,
+leave out defaults that another choice changes, and drop what is off the page for a moment. So here every value has a
+name that does not change, and the URL keeps it whether or not its widget is drawn.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,21 +12,26 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 Name = TypeVar("Name", bound=str)
+Value = TypeVar("Value", str, int, bool)
+
+LONGEST_IN_URL = 4000  # characters; servers refuse addresses of 64 kB, and a Chinese character takes 9 bytes there
 
 
 def choice(
-    where: DeltaGenerator,
     label: str,
     key: str,
     options: Sequence[Name],
     default: Name,
     texts: Callable[[Name], str],
+    where: DeltaGenerator | None = None,
     on_change: Callable[[], None] | None = None,
     hide_label: bool = False,
 ) -> Name:
-    """A row of buttons, one of them chosen; its name stands in the URL under ``key`` unless it is the default."""
-    _follow_url(key, default, options)
-    chosen: Name = where.segmented_control(  # type: ignore[assignment]  # required: never None
+    """A row of buttons, one of them chosen."""
+    _follow_url(key, default, lambda name: name if name in options else None)
+    if st.session_state[key] not in options:
+        st.session_state[key] = default
+    chosen: Name = (where or st.container()).segmented_control(  # type: ignore[assignment]  # required: never None
         label,
         options,
         required=True,
@@ -39,32 +44,49 @@ def choice(
     return chosen
 
 
-def text(where: DeltaGenerator, label: str, key: str, height: int, help: str) -> str:
-    """A text area without a visible label; its text stands in the URL under ``key`` unless it is empty."""
-    _follow_url(key, "")
-    typed = where.text_area(label, key=key, height=height, help=help, label_visibility="collapsed") or ""
-    _lead_url(key, typed, "")
+def text(label: str, key: str, default: str, height: int, help: str) -> str:
+    """A text area."""
+    _follow_url(key, default, lambda text: text)
+    typed = st.text_area(label, key=key, height=height, help=help) or ""
+    _lead_url(key, typed, default)
     return typed
 
 
-def _follow_url(key: str, default: str, options: Sequence[str] | None = None) -> None:
+def number(label: str, key: str, default: int, most: int, where: DeltaGenerator, disabled: bool = False) -> int:
+    """A slider from 1; a number beyond its end, from another checkpoint, becomes the last one."""
+    _follow_url(key, default, lambda text: int(text) if text.isdecimal() and 1 <= int(text) <= most else None)
+    st.session_state[key] = min(st.session_state[key], most)
+    moved = 1 if most == 1 else where.slider(label, 1, most, key=key, disabled=disabled, width=140)
+    _lead_url(key, moved, default)
+    return moved
+
+
+def switch(label: str, key: str, where: DeltaGenerator) -> bool:
+    """A toggle, off by default."""
+    _follow_url(key, False, lambda text: {"true": True, "false": False}.get(text))
+    on = where.toggle(label, key=key)
+    _lead_url(key, on, False)
+    return on
+
+
+def _follow_url(key: str, default: Value, read: Callable[[str], Value | None]) -> None:
     """Take the value from the URL on the first run and after Back or Forward; otherwise the widget leads."""
-    in_url = st.query_params.get(key, default)
-    if options is not None and in_url not in options:
-        in_url = default
-    value = st.session_state.get(key)
-    forgotten = value is None or (options is not None and value not in options)
-    if forgotten or st.session_state.get(_last_seen(key), in_url) != in_url:
-        st.session_state[key] = in_url
+    in_url = st.query_params.get(key)
+    if st.session_state.get(key) is None or st.session_state.get(_written(key), in_url) != in_url:
+        value = None if in_url is None else read(in_url)
+        st.session_state[key] = default if value is None else value
 
 
-def _lead_url(key: str, value: str, default: str) -> None:
-    st.session_state[_last_seen(key)] = value
-    if value == default:
+def _lead_url(key: str, value: Value, default: Value) -> None:
+    written = str(value).lower() if isinstance(value, bool) else str(value)
+    shown = None if value == default or len(written) > LONGEST_IN_URL else written
+    st.session_state[_written(key)] = shown
+    if shown is None:
         st.query_params.pop(key, None)
-    elif st.query_params.get(key) != value:
-        st.query_params[key] = value
+    elif st.query_params.get(key) != shown:
+        st.query_params[key] = shown
 
 
-def _last_seen(key: str) -> str:
+def _written(key: str) -> str:
+    """Where the session remembers what it last wrote into the URL."""
     return f"{key} in the URL"

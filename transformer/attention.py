@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transformer.masks import AttentionMasks
+from transformer.masks import AttentionMasks, check_mask_dtype
 from transformer.projection import (
     add_batch_axis,
     check_axes,
@@ -40,6 +40,9 @@ def scaled_dot_product_attention(
         The output (..., L, width of value), and the pattern (..., L, S) before dropout. Rows of the pattern sum
         to 1; a row whose keys are all blocked is zeros.
 
+    Raises:
+        TypeError: a mask that is neither bool nor floating point.
+
     Source: Vaswani et al. 2017, section 3.2.1.
 
     Example:
@@ -48,18 +51,31 @@ def scaled_dot_product_attention(
         (tensor([[3.]]), tensor([[0.5000, 0.5000]]))
     """
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))  # (..., L, S)
-    if attn_mask is None:
-        pattern = scores.softmax(dim=-1)
-    else:
-        blocked = attn_mask if attn_mask.dtype == torch.bool else attn_mask == -math.inf
-        if blocked is not attn_mask:
-            # In half precision a very negative score and mask may overflow; only the mask itself blocks.
-            scores = (scores + attn_mask).clamp(min=torch.finfo(scores.dtype).min)
-        scores = scores.masked_fill(blocked, -math.inf)
-        nothing_left = blocked.all(dim=-1, keepdim=True)  # (..., L, 1)
-        # Such a row is set to zeros on both sides of the softmax: before it, so that its gradient is finite.
-        pattern = scores.masked_fill(nothing_left, 0.0).softmax(dim=-1).masked_fill(nothing_left, 0.0)
+    pattern = scores.softmax(dim=-1) if attn_mask is None else masked_softmax(scores, attn_mask)
     return F.dropout(pattern, dropout_p) @ value, pattern
+
+
+def masked_softmax(scores: Tensor, attn_mask: Tensor) -> Tensor:
+    """Softmax over the keys that the mask leaves; a row that has none left is zeros, with a gradient of zero.
+
+    Args:
+        scores: (..., L, S)
+        attn_mask: broadcast to the scores, as in :func:`scaled_dot_product_attention`.
+
+    Raises:
+        TypeError: the mask is neither bool nor floating point.
+    """
+    check_mask_dtype("attn_mask", attn_mask)
+    if attn_mask.dtype == torch.bool:
+        blocked = attn_mask
+    else:
+        blocked = attn_mask == -math.inf
+        # Only the mask blocks: in half precision a very negative score and mask would add up to -inf.
+        scores = (scores + attn_mask).clamp(min=torch.finfo(scores.dtype).min)
+    nothing_left = blocked.all(dim=-1, keepdim=True)  # (..., L, 1)
+    # A softmax over nothing is NaN, and so is its gradient: such a row goes through it as zeros.
+    scores = scores.masked_fill(blocked, -math.inf).masked_fill(nothing_left, 0.0)
+    return scores.softmax(dim=-1).masked_fill(nothing_left, 0.0)
 
 
 class DotProductAttention(nn.Module):

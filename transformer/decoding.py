@@ -34,8 +34,13 @@ def greedy(model: TextTransformer, source: Tensor, limit: int) -> list[Decoded]:
         model: an encoder-decoder in eval mode.
         source: (N, S) ids, padded.
         limit: the most tokens a target may have.
+
+    Raises:
+        ValueError: an encoder or a decoder alone, which has no target to decode.
     """
     config = model.config
+    if config.architecture != "encoder-decoder":
+        raise ValueError(f"A model of architecture {config.architecture} cannot translate; wanted encoder-decoder.")
     memory, padding = model.encode(source)
     target = source.new_full((source.size(0), 1), config.bos_id)  # (N, T)
     ended = torch.zeros(source.size(0), dtype=torch.bool, device=source.device)

@@ -66,6 +66,15 @@ def generate_square_subsequent_mask(
     return torch.triu(torch.full((sz, sz), -math.inf, device=device, dtype=dtype), diagonal=1)
 
 
+def check_mask_dtype(name: str, mask: Tensor) -> None:
+    """Raise TypeError unless a mask is bool or floating point; integers could mean either."""
+    if mask.dtype != torch.bool and not mask.is_floating_point():
+        raise TypeError(
+            f"{name} has dtype {mask.dtype}; wanted bool (True = may not be looked at) "
+            "or floating point (added to the scores)."
+        )
+
+
 def check_mask(name: str, mask: Tensor, wanted: dict[str, tuple[int, ...]]) -> None:
     """Refuse a mask whose dtype or shape could only be misread.
 
@@ -83,11 +92,7 @@ def check_mask(name: str, mask: Tensor, wanted: dict[str, tuple[int, ...]]) -> N
         Traceback (most recent call last):
         ValueError: key_padding_mask has shape (2, 3); wanted (N, S) = (2, 4).
     """
-    if mask.dtype != torch.bool and not mask.is_floating_point():
-        raise TypeError(
-            f"{name} has dtype {mask.dtype}; wanted bool (True = may not be looked at) "
-            "or floating point (added to the scores)."
-        )
+    check_mask_dtype(name, mask)
     if tuple(mask.shape) not in wanted.values():
         shapes = " or ".join(f"{letters} = {shape}" for letters, shape in wanted.items())
         raise ValueError(f"{name} has shape {tuple(mask.shape)}; wanted {shapes}.")

@@ -3,6 +3,8 @@
 N batch · L query length · S key length · E model width · H heads · D = E/H head width
 """
 
+from collections.abc import Callable
+
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -106,7 +108,9 @@ def swap_batch_axis(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, 
     return _map_together(query, key, value, lambda x: x.transpose(0, 1))
 
 
-def _map_together(query, key, value, function):  # type: ignore[no-untyped-def]
+def _map_together(
+    query: Tensor, key: Tensor, value: Tensor, function: Callable[[Tensor], Tensor]
+) -> tuple[Tensor, Tensor, Tensor]:
     """Keep ``key is value`` true: :func:`in_projection_packed` looks for that."""
     done = {id(x): function(x) for x in (query, key, value)}
     return done[id(query)], done[id(key)], done[id(value)]

@@ -43,6 +43,9 @@ class Site(str):
         site.kind, site.layer, site.heads = kind, layer, heads
         return site
 
+    def __getnewargs__(self) -> tuple[str, Kind, int, int]:  # type: ignore[override]  # what copy and pickle hand on
+        return str(self), self.kind, self.layer, self.heads
+
 
 class Vocabulary(Protocol):
     """Anything that names token ids, as :class:`~transformer.tokens.Tokenizer` does."""
@@ -130,7 +133,8 @@ class Recording:
             IndexError: no such head, sentence, row, column or run.
         """
         seen = self._seen(site, head, sentence, rows, run)
-        _, pattern = scaled_dot_product_attention(seen.query, seen.key, seen.key[..., :0], seen.mask)
+        no_values = seen.key[..., :0]  # only the pattern is wanted
+        _, pattern = scaled_dot_product_attention(seen.query, seen.key, no_values, seen.mask)
         return _of_heads(pattern[..., _index(columns, pattern.size(-1))], head)
 
     def scores(

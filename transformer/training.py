@@ -100,7 +100,7 @@ class Training:
         if resume and (folder / STATE).is_file():
             try:
                 self._load_state()
-            except (safetensors.SafetensorError, RuntimeError) as error:
+            except (safetensors.SafetensorError, RuntimeError, KeyError, TypeError) as error:
                 raise ValueError(f"{folder / STATE} is damaged, or is the state of another model.") from error
 
     def run(self) -> None:

@@ -5,7 +5,10 @@ function loadPlotly(url) {
     const script = document.createElement("script")
     script.src = url
     script.onload = () => resolve(window.Plotly)
-    script.onerror = () => reject(new Error(`${url} could not be loaded`))
+    script.onerror = () => {
+      window.headlightPlotly = undefined  // the next figure tries again
+      reject(new Error(`${url} could not be loaded`))
+    }
     document.head.append(script)
   })
   return window.headlightPlotly
@@ -37,8 +40,8 @@ function showHover(tip, area, meta, point, event) {
   tip.style.top = `${top + tip.offsetHeight > box.height ? top - tip.offsetHeight - 28 : top}px`
 }
 
-function prepare(area) {
-  const graph = area.querySelector(".headlight-figure"), tip = area.querySelector(".headlight-hover")
+function prepare(area, graph) {
+  const tip = area.querySelector(".headlight-hover")
   graph.on("plotly_hover", ({ points, event }) => {
     const point = points.find((one) => one.data.type === "heatmap" && one.z !== undefined && !Number.isNaN(one.z))
     if (point) showHover(tip, area, graph.layout.meta, point, event)
@@ -46,9 +49,42 @@ function prepare(area) {
   graph.on("plotly_unhover", () => { tip.hidden = true })
   const observer = new ResizeObserver(() => { if (area.clientWidth) window.Plotly.Plots.resize(graph) })
   observer.observe(area)
+  // Colours are chosen in Python: ask it again when the viewer's system turns to light or dark.
+  const turned = () => area.askAgain()
+  darkness.addEventListener("change", turned)
   return () => {
     observer.disconnect()
+    darkness.removeEventListener("change", turned)
     window.Plotly.purge(graph)
+  }
+}
+
+// Numbers that do not fit into their cells say nothing.
+function hideNarrowNumbers(graph, traces) {
+  const columns = traces[0].z[0].length
+  const numbers = traces.find((trace) => trace.name === "numbers")
+  if (numbers) numbers.visible = (graph.clientWidth - 150) / columns >= 32
+}
+
+// One figure after another: while plotly paints one, only the newest of those that come meanwhile waits.
+async function paint(area, graph) {
+  if (area.painting) return
+  area.painting = true
+  try {
+    while (area.next) {
+      const { plotly, traces, layout, config, name } = area.next
+      area.next = null
+      const Plotly = await loadPlotly(plotly)
+      if (!graph.isConnected) return
+      hideNarrowNumbers(graph, traces)
+      await Plotly.react(graph, traces, layout, config)
+      if (!cleanups.has(area)) cleanups.set(area, prepare(area, graph))
+      graph.dataset.shown = name
+    }
+  } catch (error) {
+    console.error(error)
+  } finally {
+    area.painting = false
   }
 }
 
@@ -58,20 +94,14 @@ const darkness = window.matchMedia("(prefers-color-scheme: dark)")
 export default function ({ data, parentElement, setTriggerValue }) {
   const area = parentElement.querySelector(".headlight-area")
   const graph = area.querySelector(".headlight-figure")
-  const { plotly, traces, layout, config, name } = unpack(data)
-  graph.setAttribute("aria-label", name)
-  // Colours are chosen in Python: ask it again when the viewer's system turns to light or dark.
-  darkness.onchange = () => setTriggerValue("theme", darkness.matches)
-  loadPlotly(plotly)
-    .then((Plotly) => Plotly.react(graph, traces, layout, config))
-    .then(() => {
-      if (!cleanups.has(area)) cleanups.set(area, prepare(area))
-      graph.dataset.shown = name
-    })
-    .catch((error) => { graph.textContent = error.message })
-  return () => {
-    darkness.onchange = null
+  area.askAgain = () => setTriggerValue("theme", darkness.matches)
+  area.next = unpack(data)
+  graph.setAttribute("aria-label", area.next.name)
+  paint(area, graph)
+  // Called between two figures too, while the element stays: only one that is gone is taken apart.
+  return () => setTimeout(() => {
+    if (graph.isConnected) return
     cleanups.get(area)?.()
     cleanups.delete(area)
-  }
+  })
 }

@@ -4,11 +4,13 @@ function channels(hex) {
   return [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16))
 }
 
-function lookUpTable({ background, strong, blocked }) {
+// One opaque pixel for each byte a cell can have: 0 to 254 between two colours, 255 for blocked.
+function pixels({ background, strong, blocked }) {
   const from = channels(background), to = channels(strong)
-  const table = Array.from({ length: 255 }, (_, i) => from.map((low, c) => low + ((to[c] - low) * i) / 254))
-  table.push(channels(blocked))
-  return table
+  const bytes = new Uint8ClampedArray(256 * 4).fill(255)
+  for (let i = 0; i < 255; i++) bytes.set(from.map((low, c) => low + ((to[c] - low) * i) / 254), i * 4)
+  bytes.set(channels(blocked), 255 * 4)
+  return new Uint32Array(bytes.buffer)
 }
 
 function paint(canvas, cells, rows, columns, table) {
@@ -16,21 +18,31 @@ function paint(canvas, cells, rows, columns, table) {
   canvas.height = rows
   const context = canvas.getContext("2d")
   const image = context.createImageData(columns, rows)
-  for (let i = 0; i < cells.length; i++) {
-    const [red, green, blue] = table[cells[i]]
-    image.data.set([red, green, blue, 255], i * 4)
-  }
+  const painted = new Uint32Array(image.data.buffer)
+  for (let i = 0; i < cells.length; i++) painted[i] = table[cells[i]]
   context.putImageData(image, 0, 0)
 }
 
+function edge(number) {
+  const element = document.createElement("span")
+  element.textContent = number
+  element.setAttribute("aria-hidden", "true")
+  return element
+}
+
+// Heads are numbered along the top, layers down the side.
 function build(grid, layers, heads) {
-  grid.style.gridTemplateColumns = `repeat(${heads}, minmax(0, 1fr))`
-  grid.replaceChildren(...Array.from({ length: layers * heads }, () => {
-    const tile = document.createElement("button")
-    tile.type = "button"
-    tile.append(document.createElement("canvas"))
-    return tile
-  }))
+  grid.style.gridTemplateColumns = `auto repeat(${heads}, minmax(0, 1fr))`
+  grid.replaceChildren(edge(""), ...Array.from({ length: heads }, (_, head) => edge(head + 1)))
+  for (let layer = 0; layer < layers; layer++) {
+    grid.append(edge(layer + 1))
+    for (let head = 0; head < heads; head++) {
+      const tile = document.createElement("button")
+      tile.type = "button"
+      tile.append(document.createElement("canvas"))
+      grid.append(tile)
+    }
+  }
   grid.dataset.built = `${layers}x${heads}`
 }
 
@@ -40,8 +52,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const grid = parentElement.querySelector(".grid")
   if (grid.dataset.built !== `${layers}x${heads}`) build(grid, layers, heads)
   grid.setAttribute("aria-label", name)
-  const table = lookUpTable(colours)
-  ;[...grid.children].forEach((tile, i) => {
+  const table = pixels(colours)
+  grid.querySelectorAll("button").forEach((tile, i) => {
     const layer = Math.floor(i / heads), head = i % heads
     paint(tile.firstChild, cells.subarray(i * rows * columns, (i + 1) * rows * columns), rows, columns, table)
     tile.title = titles[i]

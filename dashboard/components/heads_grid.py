@@ -10,14 +10,15 @@ from dashboard.components import javascript, packed
 from dashboard.figures.colours import Colours
 
 _CSS = """
-.grid { display: grid; gap: 0.45rem; }
+.grid { display: grid; gap: 0.5rem; align-items: center; }
+span { font-size: 0.78rem; opacity: 0.75; text-align: center; font-variant-numeric: tabular-nums; }
 button {
-  all: unset; cursor: pointer; display: block; aspect-ratio: 1.7; border-radius: 2px;
+  all: unset; cursor: pointer; display: block; aspect-ratio: 1.15; border-radius: 2px;
   outline: 1px solid var(--st-border-color);
 }
 button:hover { outline: 2px solid var(--st-text-color); }
 button:focus-visible { outline: 3px solid var(--st-text-color); outline-offset: 2px; }
-button[aria-pressed="true"] { outline: 3px solid var(--selected); outline-offset: 1px; }
+button[aria-pressed="true"] { outline: 3px solid var(--selected); }
 canvas { display: block; width: 100%; height: 100%; image-rendering: pixelated; }
 """
 _COMPONENT = st.components.v2.component(

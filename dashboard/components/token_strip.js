@@ -11,10 +11,9 @@ export default function ({ data, parentElement }) {
   const caption = parentElement.querySelector(".caption"), tokens = parentElement.querySelector(".tokens")
   caption.style.setProperty("--strong", data.strong)
   caption.replaceChildren(...data.caption.map(([text, strong]) => span(text, strong ? "strong" : "")))
-  tokens.setAttribute("aria-label", data.title)
+  parentElement.querySelector(".title").textContent = data.title
   tokens.replaceChildren(...data.tokens.map(([label, probability]) => {
     const token = document.createElement("div")
-    token.title = data.title
     token.append(span(label, "label"), span(probability.toFixed(2), "probability"))
     return token
   }))

@@ -8,12 +8,15 @@ from dashboard.components import javascript
 
 _CSS = """
 .caption { color: var(--st-text-color); margin-bottom: 0.6rem; white-space: pre-wrap; }
+.caption .strong, .label { unicode-bidi: isolate; }
 .caption .strong {
   font-weight: 600; color: var(--strong); font-family: 'Source Code Pro', 'Noto Sans Mono CJK SC', monospace;
 }
-.tokens { display: flex; flex-wrap: wrap; gap: 0.4rem; max-height: 6.6rem; overflow-y: auto; }
+.row { display: flex; gap: 0.8rem; align-items: center; }
+.title { flex: none; max-width: 7rem; font-size: 0.78rem; line-height: 1.2; opacity: 0.75; }
+.tokens { min-width: 0; display: flex; gap: 0.4rem; overflow-x: auto; padding-bottom: 0.2rem; }
 .tokens > div {
-  display: flex; flex-direction: column; align-items: center; padding: 0.15rem 0.55rem;
+  flex: none; display: flex; flex-direction: column; align-items: center; padding: 0.15rem 0.55rem;
   border: 1px solid var(--st-border-color); border-radius: 0.4rem;
 }
 .label { font-family: 'Source Code Pro', 'Noto Sans Mono CJK SC', monospace; white-space: pre; }
@@ -21,7 +24,11 @@ _CSS = """
 """
 _COMPONENT = st.components.v2.component(
     "headlight_token_strip",
-    html="<div class='caption'></div><div class='tokens' role='list'></div>",
+    html=(
+        "<div class='caption'></div>"
+        "<div class='row'><div class='title' id='title'></div>"
+        "<div class='tokens' role='group' aria-labelledby='title'></div></div>"
+    ),
     css=_CSS,
     js=javascript("token_strip"),
 )

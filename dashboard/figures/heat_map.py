@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from dashboard.figures.colours import Colours
+from dashboard.figures.colours import Colours, readable
 
-MOST_LABELS = 60
+MOST_CELLS_WITH_GAPS = 60
+MOST_ROW_LABELS, MOST_COLUMN_LABELS = 28, 36  # what can be read on a screen of 1280 x 800
 MOST_CHARACTERS_IN_A_ROW = 52
 MOST_COLUMNS_WITH_NUMBERS, MOST_ROWS_WITH_NUMBERS = 16, 24
 SMALLEST_NUMBER_SHOWN = 0.3  # as a share of full colour
@@ -47,7 +48,7 @@ def heat_map(
         scores: (L, S), for the hover.
         blocked: (L, S) bool: cells that the mask forbids, drawn as such and never as a weight.
         hover: what the hover calls query, key, weight, score and a blocked cell.
-        full: the weight that gets the full colour (see :func:`dashboard.figures.colours.full_colour`).
+        full: the weight from which on a cell has the full colour.
         same_place: zoom is kept from one figure to the next while this stays.
 
     Returns:
@@ -55,7 +56,7 @@ def heat_map(
         ``layout.meta`` holds all labels and the hover's words, for the component that paints it.
     """
     weights = np.where(blocked, np.nan, weights).astype(np.float32)
-    cell_gap = 1 if max(weights.shape) <= MOST_LABELS else 0
+    cell_gap = 1 if max(weights.shape) <= MOST_CELLS_WITH_GAPS else 0
     shared = {"xgap": cell_gap, "ygap": cell_gap, "hoverinfo": "none", "showscale": False}
     traces: list[go.Heatmap | go.Scatter] = [
         go.Heatmap(
@@ -74,31 +75,34 @@ def heat_map(
         traces.append(go.Heatmap(name="blocked", z=z, colorscale=grey, **shared))
     if weights.shape[1] <= MOST_COLUMNS_WITH_NUMBERS and weights.shape[0] <= MOST_ROWS_WITH_NUMBERS:
         traces.append(_numbers(weights, full, colours))
-    figure = go.Figure(traces)
-    figure.update_layout(
+    rows, columns = weights.shape
+    layout = go.Layout(
         template="none",
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor=colours.blocked if cell_gap else colours.background,
         font={"color": colours.text, "family": "'Source Sans', sans-serif", "size": 13},
-        margin={"l": 10, "r": 46, "t": 10, "b": 10},
+        margin={"l": 96, "r": 46, "t": 84, "b": 10},  # room for most labels, so that the picture stays in place
         showlegend=False,
         uirevision=same_place,
         dragmode="zoom",
         modebar={"orientation": "v", "bgcolor": "rgba(0,0,0,0)", "color": colours.faint, "activecolor": colours.strong},
         meta={"queries": list(queries.labels), "keys": list(keys.labels), "hover": hover},
-        xaxis=_axis(keys, colours, _fit_side_by_side(keys.labels), side="top"),
-        yaxis=_axis(queries, colours, upright=True, autorange="reversed"),
+        # Ranges are given: left to itself, plotly would widen them for the numbers in the outer cells.
+        xaxis=_axis(keys, colours, MOST_COLUMN_LABELS, _fit_side_by_side(keys.labels))
+        | {"side": "top", "range": [-0.5, columns - 0.5]},
+        yaxis=_axis(queries, colours, MOST_ROW_LABELS, upright=True) | {"range": [rows - 0.5, -0.5]},
     )
-    return figure
+    return go.Figure(traces, layout)
 
 
-def shown_labels(labels: Sequence[str], most: int = MOST_LABELS) -> tuple[list[int], list[str]]:
-    """Where labels stand and what they say: all of them, or every second, third, … so that at most ``most`` stand.
+def shown_labels(labels: Sequence[str], most: int) -> tuple[list[int], list[str]]:
+    """Where labels stand and what they say: all, or every second, third, … and the last, at most ``most``.
 
     They are escaped: the painter takes a token such as ``<b>`` for a command otherwise.
     """
+    last = len(labels) - 1
     step = max(1, math.ceil(len(labels) / most))
-    places = list(range(0, len(labels), step))
+    places = [place for place in range(0, last, step) if last - place >= step] + [last]
     return places, [html.escape(labels[place], quote=False) for place in places]
 
 
@@ -112,9 +116,9 @@ def _width(label: str) -> int:
     return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in label)
 
 
-def _axis(axis: Axis, colours: Colours, upright: bool, **more: object) -> dict[str, object]:
-    places, texts = shown_labels(axis.labels)
-    size = 15 if len(axis.labels) <= 12 else 14 if len(axis.labels) <= 20 else 12 if len(axis.labels) <= 40 else 10
+def _axis(axis: Axis, colours: Colours, most_labels: int, upright: bool) -> dict[str, object]:
+    places, texts = shown_labels(axis.labels, most_labels)
+    size = 15 if len(axis.labels) <= 12 else 14 if len(axis.labels) <= 20 else 12
     return {
         "title": {"text": html.escape(axis.title), "font": {"size": 13, "color": colours.faint}, "standoff": 8},
         "tickmode": "array",
@@ -122,14 +126,11 @@ def _axis(axis: Axis, colours: Colours, upright: bool, **more: object) -> dict[s
         "ticktext": texts,
         "tickfont": {"family": TOKEN_FONT, "size": size},
         "tickangle": 0 if upright else -45 if len(axis.labels) <= 20 else -90,
-        "range": [-0.5, len(axis.labels) - 0.5],
         "automargin": True,
         "showgrid": False,
         "zeroline": False,
         "ticks": "",
         "ticklabelstandoff": 6,
-        "constrain": "domain",
-        **more,
     }
 
 
@@ -137,7 +138,7 @@ def _numbers(weights: np.ndarray, full: float, colours: Colours) -> go.Scatter:
     """The large weights, written into their cells."""
     rows, columns = np.nonzero(np.nan_to_num(weights) >= SMALLEST_NUMBER_SHOWN * full)
     values = weights[rows, columns]
-    colour = [colours.on_strong if value > 0.6 * full else colours.text for value in values]
+    colour = [readable(value / full, colours) for value in values]
     return go.Scatter(
         name="numbers",
         x=columns.tolist(),

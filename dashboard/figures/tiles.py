@@ -17,7 +17,7 @@ def tiles(weights: np.ndarray, blocked: np.ndarray, full: float) -> np.ndarray:
     Args:
         weights: (G, H, L, S), 0 to 1
         blocked: (G, H, L, S) bool
-        full: the weight that gets the full colour
+        full: the weight from which on a cell has the full colour
 
     Returns:
         (G, H, at most 96, at most 96) uint8: 0 to 254 for weights 0 to ``full``, 255 for blocked. Where several

@@ -1,11 +1,12 @@
 """The attention page: one head's pattern, all heads of its kind, and the target's probabilities."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
+from dashboard import selection
 from dashboard.captions import caption
 from dashboard.components.figure import figure
 from dashboard.components.heads_grid import heads_grid
@@ -15,11 +16,8 @@ from dashboard.figures.heat_map import Axis, heat_map
 from dashboard.figures.tiles import tiles
 from dashboard.runs import Answer, Problem
 from dashboard.sidebar import Chosen
-from dashboard.state import choice
-from dashboard.words import Words
-from transformer.recording import Head, Kind, Recording, Site
-
-KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
+from dashboard.words import Words, visible
+from transformer.recording import Kind, Recording, Site
 
 
 def draw(chosen: Chosen) -> None:
@@ -33,100 +31,73 @@ def draw(chosen: Chosen) -> None:
 
 
 def _say(words: Words, problem: Problem) -> None:
+    message = words(f"{problem.name}.{problem.stream}", length=problem.length, limit=problem.limit)
     if problem.cut is None:
-        st.info(words[problem.name])
+        st.info(message)
         return
-    st.warning(words(problem.name, length=problem.length, limit=problem.limit))
-    stream = problem.name.rpartition(".")[2]
-    st.button(words["cut"], key="cut", on_click=lambda: st.session_state.update({stream: problem.cut}))
+    st.warning(message)
+    st.button(words["cut"], key="cut", on_click=lambda: st.session_state.update({problem.stream: problem.cut}))
 
 
 @st.fragment(key="attention")
 def _pattern(words: Words, answer: Answer) -> None:
     """Everything that a slider moves; the rest of the page does not run again for it."""
-    recording = answer.recording
-    kind, layer, head, rows = _selection(words, recording)
-    site = recording.site(kind, layer)
-    looked_at: Head = "mean" if head is None else head
+    recording, chosen = answer.recording, selection.draw(words, answer.recording)
+    kind, site = chosen.kind, recording.site(chosen.kind, chosen.layer)
     palette = colours(kind, st.context.theme.type or "light")
-    sites = [one for one in recording.sites if one.kind == kind]
-    every_head = np.stack([recording.pattern(one).numpy() for one in sites])  # (layers, H, L, S)
-    full = full_colour(float(every_head.max()))
+    full = full_colour(keys=len(recording.key_tokens(site)))
 
-    weights = recording.pattern(site, looked_at).numpy()
-    blocked = np.isneginf(recording.mask(site, looked_at).numpy())
+    weights = recording.pattern(site, chosen.head).numpy()
+    blocked = np.isneginf(recording.mask(site, chosen.head).numpy())
     keys = recording.key_tokens(site)
-    queries = list(answer.predicted) if rows == "predicted" else recording.query_tokens(site)
-    title = words("overview.tile", layer=layer + 1, head=words["mean"] if head is None else head + 1)
+    queries = list(answer.predicted) if chosen.rows == "predicted" else recording.query_tokens(site)
     drawn = heat_map(
         weights,
-        recording.scores(site, looked_at).numpy(),
+        recording.scores(site, chosen.head).numpy(),
         blocked,
-        Axis(words[f"axis.queries.{'source' if kind == 'encoder' else rows}"], queries),
+        Axis(words[f"axis.queries.{'source' if kind == 'encoder' else chosen.rows}"], queries),
         Axis(words[f"axis.keys.{'target' if kind == 'decoder' else 'source'}"], keys),
         {name: words[f"hover.{name}"] for name in ("query", "key", "weight", "score", "blocked")},
         palette,
         full,
         same_place=f"{kind} {queries} {keys}",
     )
+    head = chosen.only_head
+    name = "title.mean" if head is None else "title"
+    title = words(name, kind=words[f"kind.{kind}"], layer=site.layer + 1, head=_number(head))
     wide, narrow = st.columns([5, 3], gap="medium")
     with wide:
-        figure(drawn, f"{words[f'kind.{kind}']}: {title}", key="pattern")
+        badge = f" :gray-badge[{words('mean.badge', heads=site.heads)}]" if head is None else ""
+        st.caption(title + badge)
+        figure(drawn, title, words, key="pattern")
     with narrow:
+        sites = [one for one in recording.sites if one.kind == kind]
         name = words("overview", kind=words[f"kind.{kind}"])
         st.caption(name)
-        blocked_everywhere = np.isneginf(np.stack([recording.mask(one).numpy() for one in sites]))
-        small = tiles(every_head, blocked_everywhere, full)
-        heads_grid(small, (layer, head), _titles(words, sites), palette, name, key="heads", on_select=_select)
-        legend = [words("legend.full", weight=full)] + [words["legend.blocked"]] * bool(blocked.any())
+        small = _every_head(recording, kind, full)
+        heads_grid(small, (chosen.layer, head), _titles(words, sites), palette, name, key="heads", on_select=_select)
+        legend = [words("legend.full" if full == 1 else "legend.full.more", weight=full)]
+        legend += [words["legend.blocked"]] * bool(blocked.any())
+        legend += [words["legend.space"]] * any("▁" in label for label in [*queries, *keys])
         st.caption(" · ".join(legend))
-        if head is None:
-            st.badge(words("mean.badge", heads=site.heads), color="gray")
-    named = "encoder" if kind == "encoder" else rows
-    spans = caption(words, layer + 1, None if head is None else head + 1, named, weights, queries, keys)
+    named = "encoder" if kind == "encoder" else chosen.rows
+    spans = caption(words, site.layer + 1, _number(head), named, weights, queries, keys)
     likely = list(zip(answer.predicted, answer.probabilities, strict=True))
     token_strip(spans, likely, words["probabilities"], palette.strong, key="target_tokens")
 
 
-def _selection(words: Words, recording: Recording) -> tuple[Kind, int, int | None, str]:
-    """What is looked at: kind, layer and head from 0 (no head: the mean), and how rows are named."""
-    present = [kind for kind in KINDS if any(site.kind == kind for site in recording.sites)]
-    across = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
-    kind = choice(
-        across,
-        words["kind"],
-        "kind",
-        present,
-        "cross" if "cross" in present else present[0],
-        lambda name: words[f"kind.{name}"],
-    )
+@lru_cache(maxsize=48)
+def _every_head(recording: Recording, kind: Kind, full: float) -> np.ndarray:
+    """The overview's tiles; the same whatever head is looked at."""
     sites = [site for site in recording.sites if site.kind == kind]
-    layer = _slider(across, words["layer"], "layer", len(sites))
-    before_toggle = across.container(width="content")
-    averaged = across.toggle(words["mean"], key="mean", bind="query-params")
-    head = _slider(before_toggle, words["head"], "head", sites[layer - 1].heads, disabled=averaged)
-    rows = "read"
-    if kind != "encoder":
-        rows = choice(
-            across,
-            words["rows"],
-            f"{kind}_rows",
-            ["read", "predicted"],
-            "predicted" if kind == "cross" else "read",
-            lambda name: words[f"rows.{name}"],
-        )
-    return kind, layer - 1, None if averaged else head - 1, rows
+    weights = np.stack([recording.pattern(site).numpy() for site in sites])  # (layers, H, L, S)
+    blocked = np.isneginf(np.stack([recording.mask(site).numpy() for site in sites]))
+    return tiles(weights, blocked, full)
 
 
-def _slider(where: DeltaGenerator, label: str, key: str, most: int, disabled: bool = False) -> int:
-    """A slider from 1; a value beyond the end, from another checkpoint, becomes the last one."""
-    if st.session_state.get(key, 0) > most:
-        st.session_state[key] = most
-    if most == 1:
-        return 1
-    return where.slider(
-        label, 1, most, most if key == "layer" else 1, key=key, bind="query-params", disabled=disabled, width=150
-    )
+def _number(head: int | None) -> int | None:
+    """How a head is counted on the screen."""
+    return None if head is None else head + 1
 
 
 def _titles(words: Words, sites: Sequence[Site]) -> list[str]:
@@ -143,6 +114,6 @@ def _remarks(words: Words, answer: Answer) -> None:
     """What a viewer should know about the texts that ran."""
     for stream, characters in answer.spelled_as_bytes.items():
         if characters:
-            st.text(words(f"bytes.{stream}", characters=" ".join(characters)))
+            st.text(words(f"bytes.{stream}", characters=" ".join(map(visible, characters))))
     if not answer.finished:
         st.text(words("unfinished", limit=len(answer.predicted)))

@@ -1,5 +1,6 @@
-"""The interface's texts, one TOML file a language."""
+"""The interface's texts, one TOML file a language, and how foreign text stands among them."""
 
+import re
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,6 @@ class Words:
     """The texts of one language, by name; ``words("name", n=3)`` fills a text's gaps."""
 
     def __init__(self, language: str) -> None:
-        self.language = language
         path = Path(__file__).parent / f"{language}.toml"
         self._texts: dict[str, str] = tomllib.loads(path.read_text(encoding="utf-8"))
 
@@ -39,6 +39,27 @@ def browser_language() -> str:
     return next((language for language in LANGUAGES if locale.lower().startswith(language)), "en")
 
 
-def browser_words() -> Words:
-    """The texts in the browser's language."""
-    return words_of(browser_language())
+def current_words() -> Words:
+    """The texts in the language that the viewer chose, or else in the browser's."""
+    chosen = st.session_state.get("language")
+    return words_of(chosen if chosen in LANGUAGES else browser_language())
+
+
+def as_text(foreign: str) -> str:
+    """A text from outside (a path, a file's content), for places where Streamlit would read it as Markdown.
+
+    Example:
+        >>> print(as_text("a_b :red[c]"))
+        a\\_b \\:red\\[c\\]
+    """
+    return re.sub(r"([\\`*_{}\[\]()<>#+!|~$:-])", r"\\\1", foreign)
+
+
+def visible(character: str) -> str:
+    """A character as it is, or its code point where there would be nothing to see.
+
+    Example:
+        >>> visible("ä"), visible(chr(9))
+        ('ä', 'U+0009')
+    """
+    return character if character.isprintable() and not character.isspace() else f"U+{ord(character):04X}"

@@ -93,7 +93,8 @@ def test_the_page_opens_on_a_sentence_that_has_run(page, address):
     open_page(page, address)
     expect(page.get_by_role("textbox", name="Source text")).not_to_have_value("")
     expect(page.get_by_text("Weights show where a head reads")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+    fits = "(main) => main.scrollHeight <= main.clientHeight"
+    assert page.locator("[data-testid=stMain]").evaluate(fits)
 
 
 def test_a_new_text_is_run_and_shown(page, address):
@@ -106,15 +107,40 @@ def test_a_new_text_is_run_and_shown(page, address):
 
 
 def test_sliders_move_the_picture_and_the_address(page, address):
-    open_page(page, asked_link(address, kind="cross", layer=1, head=1))
+    open_page(page, asked_link(address, kind="cross", layer=2, head=1))
     before = cells(page)
     slider(page, 1).press("ArrowRight")
-    painted(page, "layer 1, head 2")
+    painted(page, "layer 2, head 2")
     assert cells(page) != before
     slider(page, 0).press("ArrowRight")
-    painted(page, "layer 2, head 2")
-    page.wait_for_url("**layer=2**")
+    painted(page, "layer 3, head 2")
+    page.wait_for_url("**layer=3**")
     assert "head=2" in page.url
+
+
+def test_fast_keys_leave_the_last_head_on_the_screen(page, address):
+    open_page(page, asked_link(address, kind="encoder", layer=1, head=1))
+    page.evaluate("window.purged = 0; const purge = Plotly.purge; Plotly.purge = (g) => { purged++; purge(g) }; 0")
+    slider(page, 1).focus()
+    for key in ["ArrowRight"] * 3 + ["ArrowLeft"] * 3 + ["ArrowRight"] * 3:
+        page.keyboard.press(key)
+        page.wait_for_timeout(40)
+    painted(page, "layer 1, head 4")
+    page.wait_for_timeout(500)
+    assert painted(page) == "encoder: layer 1, head 4"
+    assert page.evaluate("purged") == 0
+    assert page.locator(FIGURE).evaluate("(figure) => [...figure.childNodes].every((node) => node.nodeType === 1)")
+
+
+def test_the_picture_follows_a_collapsed_sidebar(page, address):
+    open_page(page, asked_link(address))
+    before = page.locator(FIGURE).bounding_box()["width"]
+    page.locator("[data-testid=stSidebar]").hover()
+    page.locator("[data-testid=stSidebarCollapseButton] button").click()
+    page.wait_for_function(f"document.querySelector('{FIGURE}').getBoundingClientRect().width > {before} + 100")
+    page.wait_for_function(
+        f"document.querySelector('{FIGURE} .main-svg').getBoundingClientRect().width > {before} + 100"
+    )
 
 
 def test_a_click_on_a_head_selects_it(page, address):

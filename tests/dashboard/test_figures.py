@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.figures.colours import colours, full_colour
-from dashboard.figures.heat_map import MOST_LABELS, Axis, heat_map, shown_labels
+from dashboard.figures.colours import colours, full_colour, readable
+from dashboard.figures.heat_map import Axis, heat_map, shown_labels
 from dashboard.figures.tiles import BLOCKED, MOST_CELLS, tiles
 
 HOVER = {"query": "query", "key": "key", "weight": "weight", "score": "score", "blocked": "blocked"}
@@ -31,7 +31,7 @@ def test_rows_are_queries_and_columns_are_keys():
     np.testing.assert_array_equal(trace(figure, "weights").customdata, np.float32([[1, 2, 7], [3, 3, 4]]))
     assert list(figure.layout.yaxis.ticktext) == ["q0", "q1"]
     assert list(figure.layout.xaxis.ticktext) == ["k0", "k1", "k2"]
-    assert figure.layout.yaxis.autorange == "reversed"
+    assert (figure.layout.yaxis.range, figure.layout.xaxis.range) == ((1.5, -0.5), (-0.5, 2.5))
     assert (figure.layout.yaxis.title.text, figure.layout.xaxis.title.text) == ("Q", "K")
 
 
@@ -72,18 +72,26 @@ def test_colours_run_from_the_background_to_the_full_colour():
 
 
 @pytest.mark.parametrize(
-    ("largest", "full"), [(0.0, 0.02), (0.02, 0.02), (0.021, 0.05), (0.3, 0.5), (0.51, 1.0), (1.0, 1.0), (1.0000001, 1)]
+    ("keys", "full"), [(1, 1.0), (16, 1.0), (31, 1.0), (32, 0.5), (80, 0.2), (256, 0.1), (9999, 0.02)]
 )
-def test_full_colour(largest, full):
-    assert full_colour(largest) == full
+def test_full_colour(keys, full):
+    assert full_colour(keys) == full
 
 
-@given(st.integers(1, 400))
-def test_at_most_sixty_labels_and_the_first_among_them(length):
-    places, texts = shown_labels([str(i) for i in range(length)])
-    assert len(places) <= MOST_LABELS
-    assert places[0] == 0
+def test_numbers_stand_out_from_their_cells():
+    light, dark = colours("cross", "light"), colours("cross", "dark")
+    assert [readable(share, light) for share in (0.3, 0.6, 1.0)] == ["#1f2328", "#1f2328", "#ffffff"]
+    assert [readable(share, dark) for share in (0.3, 1.0)] == ["#e6edf3", "#0e1116"]
+
+
+@given(st.integers(1, 400), st.integers(2, 60))
+def test_labels_are_few_enough_and_the_first_and_the_last_are_among_them(length, most):
+    places, texts = shown_labels([str(i) for i in range(length)], most)
+    assert len(places) <= most
+    assert (places[0], places[-1]) == (0, length - 1)
     assert texts == [str(place) for place in places]
+    if length <= most:
+        assert places == list(range(length))
 
 
 def test_kinds_have_colours_of_their_own():

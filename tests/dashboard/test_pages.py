@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 import dashboard
 from dashboard import runs
-from dashboard.words import words_of
+from dashboard.words import as_text, words_of
 
 MAIN = str(Path(dashboard.__file__).parent / "main.py")
 EN = words_of("en")
@@ -46,13 +46,16 @@ def test_a_link_restores_every_choice():
     assert control(page, "kind").value == "encoder"
     assert (page.slider(key="layer").value, page.slider(key="head").value) == (1, 3)
     assert page.text_area(key="source").value == "a dog likes bread"
-    assert page.slider(key="layer").label == words_of("zh")["layer"]
+    assert page.slider(key="layer").label == words_of("zh")("layer", most=2)
 
 
 def test_nonsense_in_a_link_is_passed_over():
     page = opened(kind="sideways", layer="99", head="zero", language="xx", checkpoint="../../etc")
     assert control(page, "kind").value == "cross"
     assert page.selectbox(key="checkpoint").value == "first"
+    assert page.slider(key="head").value == 1
+    page = opened(kind="encoder", layer="99")
+    assert page.slider(key="layer").value == 2
 
 
 def test_a_typed_target_is_run():
@@ -66,6 +69,41 @@ def test_turning_to_typing_begins_from_the_translation():
     page.run()
     translation = runs.ask(runs.Question("first", "the cat sees the sea")).translation
     assert page.text_area(key="target").value == translation
+
+
+def test_a_problem_leaves_no_old_translation_to_type_from():
+    page = opened()
+    page.text_area(key="source").set_value(" ").run()
+    control(page, "target_from").set_value("type")
+    page.run()
+    assert page.text_area(key="target").value == ""
+
+
+def test_a_default_text_that_another_checkpoint_would_not_have_goes_into_the_link(two_checkpoints):
+    page = opened()
+    other = two_checkpoints / "second" / "metrics.json"
+    kept = other.read_text()
+    try:
+        other.write_text(kept.replace("the cat sees the sea", "a dog likes bread"))
+        page.selectbox(key="checkpoint").set_value("second").run()
+        assert page.text_area(key="source").value == "the cat sees the sea"
+        assert page.query_params["source"] == "the cat sees the sea"
+    finally:
+        other.write_text(kept)
+
+
+def test_a_text_that_cannot_be_shown_leaves_the_other_choices_in_the_link():
+    page = opened(kind="encoder", layer="1", head="3", mean="true")
+    page.text_area(key="source").set_value(" ").run()
+    assert {name: page.query_params[name] for name in ("kind", "layer", "head", "mean")} == {
+        "kind": "encoder",
+        "layer": "1",
+        "head": "3",
+        "mean": "true",
+    }
+    page.text_area(key="source").set_value("a dog likes bread").run()
+    assert (page.slider(key="layer").value, page.slider(key="head").value) == (1, 3)
+    assert page.toggle(key="mean").value
 
 
 def test_choices_survive_a_change_of_text_and_of_checkpoint():
@@ -89,7 +127,7 @@ def test_a_head_beyond_the_other_models_last_becomes_its_last():
 def test_the_mean_of_heads_wears_a_badge():
     page = opened(kind="encoder", mean="true")
     assert page.slider(key="head").disabled
-    assert any(EN("mean.badge", heads=3) in one.value for one in page.markdown)
+    assert any(EN("mean.badge", heads=3) in one.value for one in page.caption)
 
 
 def test_moving_a_slider_does_not_run_the_model():
@@ -129,7 +167,7 @@ def test_characters_spelled_as_bytes_are_named_as_text():
 def test_a_folder_without_checkpoints_is_said(tmp_path, monkeypatch):
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
     page = opened()
-    assert str(tmp_path) in page.error[0].value
+    assert as_text(str(tmp_path)) in page.error[0].value
 
 
 def test_a_damaged_checkpoint_is_said(tmp_path, monkeypatch):

@@ -2,9 +2,11 @@
 
 import pytest
 import torch
+from small_checkpoint import write_small_checkpoint
 
 from dashboard import runs
 from dashboard.runs import MOST_CHARACTERS, Answer, Problem, Question
+from transformer.checkpoint import CheckpointError
 from transformer.decoding import greedy, length_limit
 
 TEXT = "the cat sees the sea"
@@ -54,28 +56,29 @@ def test_the_same_question_is_answered_once(monkeypatch):
     assert len(forwards) == 1
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\n\t"])
+@pytest.mark.parametrize("text", ["", "   ", "\n\t", "\u200b", "\ufeff"])
 def test_nothing_to_read_is_said(text):
-    assert runs.ask(Question("first", text)) == Problem("empty.source")
-    assert runs.ask(Question("first", TEXT, text)) == Problem("empty.target")
+    assert runs.ask(Question("first", text)) == Problem("empty", "source")
+    assert runs.ask(Question("first", TEXT, text)) == Problem("empty", "target")
 
 
+@pytest.mark.parametrize("long", ["the cat sees the sea " * 40, "😀" * 400, "龘" * 300])
 @pytest.mark.parametrize("stream", ["source", "target"])
-def test_a_text_that_is_too_long_is_refused_and_its_cut_fits(stream):
-    long = "the cat sees the sea " * 40
+def test_a_text_that_is_too_long_is_refused_and_its_cut_fits(stream, long):
     texts = {"source": TEXT, "target": "neko"} | {stream: long}
     problem = runs.ask(Question("first", **texts))
     assert isinstance(problem, Problem)
-    assert problem.name == f"long.tokens.{stream}"
+    assert (problem.name, problem.stream) == ("long.tokens", stream)
     assert problem.limit == 64 < problem.length
     assert isinstance(runs.ask(Question("first", **(texts | {stream: problem.cut}))), Answer)
-    assert long.startswith(problem.cut) or stream == "target"
+    assert long.startswith(problem.cut)
+    assert problem.cut
 
 
 def test_a_huge_text_is_refused_before_it_is_tokenized():
     problem = runs.ask(Question("first", "x" * (MOST_CHARACTERS + 1)))
     assert (problem.name, problem.length, problem.limit) == (
-        "long.characters.source",
+        "long.characters",
         MOST_CHARACTERS + 1,
         MOST_CHARACTERS,
     )
@@ -90,3 +93,28 @@ def test_characters_spelled_as_bytes_are_named():
 def test_each_checkpoint_answers_for_itself():
     assert [site.heads for site in answer(checkpoint="first").recording.sites] == [3, 3, 3, 3]
     assert [site.heads for site in answer(checkpoint="second").recording.sites] == [2, 2, 2, 2, 2]
+
+
+def test_a_damaged_first_checkpoint_does_not_keep_the_server_from_starting(tmp_path, monkeypatch):
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "config.json").write_text("{}")
+    write_small_checkpoint(tmp_path / "sound")
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
+    runs.warm_up()
+    assert runs.checkpoint("sound").name == "sound"
+
+
+def test_only_encoder_decoders_are_asked(tmp_path, monkeypatch):
+    write_small_checkpoint(tmp_path / "reader", architecture="encoder", tie_output=False)
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
+    with pytest.raises(CheckpointError, match="reader has the architecture encoder"):
+        runs.ask(Question("reader", TEXT))
+
+
+@pytest.mark.parametrize("metrics", ["{", "[]", '{"samples": []}', '{"samples": [{}]}', '{"samples": ["x"]}', None])
+def test_measurements_that_cannot_be_read_open_on_an_empty_text(metrics, tmp_path, monkeypatch):
+    (tmp_path / "one").mkdir()
+    if metrics is not None:
+        (tmp_path / "one" / "metrics.json").write_text(metrics)
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
+    assert runs.opening_sentence("one") == ""
