@@ -1,0 +1,25 @@
+"""What README.md shows is true."""
+
+import re
+from pathlib import Path
+
+from transformer import open_recording
+
+PROJECT = Path(__file__).resolve().parents[1]
+README = (PROJECT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_lines_that_record_a_model_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code = re.search(r"```python\n(.*?)```", README, re.DOTALL)
+    exec(compile(code.group(1), "README.md", "exec"), {})
+    opened = open_recording(tmp_path / "step1200.safetensors")
+    assert opened.pattern("decoder.layers.0.multihead_attn", head=0).shape == (5, 7)
+
+
+def test_every_file_and_make_target_that_is_named_exists():
+    for link in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (PROJECT / link).exists(), link
+    makefile = (PROJECT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"make ([a-z-]+)", README):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
