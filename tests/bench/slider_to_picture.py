@@ -7,7 +7,7 @@ from pathlib import Path
 from browsing import browsing, open_page, serving, slider
 from playwright.sync_api import Page
 
-from transformer.checkpoint import CHECKPOINTS
+from transformer.checkpoint import CHECKPOINTS, load_checkpoint
 
 MOVES = 20
 WORDS = "the old man and the sea and the cat on the mat saw a dog in the park with my friend from the city "
@@ -35,8 +35,9 @@ def medians() -> dict[str, float]:
             page.goto(empty)
             page.wait_for_selector("[data-testid=stText]")
             measured = {"empty page": _median(page, 0, "[data-testid=stText]", None)}
+            ids = load_checkpoint("en-zh").source_tokenizer
             for tokens in (16, 64, 150, 256):
-                source = " ".join((WORDS * 12).split()[: tokens - 1])
+                source = ids.text(ids.ids(WORDS * 12)[: tokens - 1])  # and the end token
                 open_page(page, f"{ours}/?kind=encoder&layer=1&source={source.replace(' ', '+')}")
                 length = page.evaluate("document.querySelector('.headlight-figure').data[0].z.length")
                 measured[f"{length} tokens"] = _median(page, 1, ".headlight-figure", "data-shown")
