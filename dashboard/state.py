@@ -5,6 +5,7 @@ leave out defaults that another choice changes, and drop what is off the page fo
 name that does not change, and the URL keeps it whether or not its widget is drawn.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -14,6 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 Name = TypeVar("Name", bound=str)
 Value = TypeVar("Value", str, int, bool)
 
+SETTLED_SECONDS = 1.0
 LONGEST_IN_URL = 4000  # characters; servers refuse addresses of 64 kB, and a Chinese character takes 9 bytes there
 
 
@@ -55,7 +57,9 @@ def text(label: str, key: str, default: str, height: int, help: str) -> str:
 def number(label: str, key: str, default: int, most: int, where: DeltaGenerator, disabled: bool = False) -> int:
     """A slider from 1; a number beyond its end, from another checkpoint, becomes the last one."""
     _follow_url(key, default, lambda text: int(text) if text.isdecimal() and 1 <= int(text) <= most else None)
-    st.session_state[key] = min(st.session_state[key], most)
+    if st.session_state.get(f"most of {key}") != most:  # a slider of another length would forget where it stood
+        st.session_state[key] = min(st.session_state[key], most)
+        st.session_state[f"most of {key}"] = most
     moved = 1 if most == 1 else where.slider(label, 1, most, key=key, disabled=disabled, width=140)
     _lead_url(key, moved, default)
     return moved
@@ -70,9 +74,15 @@ def switch(label: str, key: str, where: DeltaGenerator) -> bool:
 
 
 def _follow_url(key: str, default: Value, read: Callable[[str], Value | None]) -> None:
-    """Take the value from the URL on the first run and after Back or Forward; otherwise the widget leads."""
+    """Take the value from the URL on the first run and after Back or Forward; otherwise the widget leads.
+
+    A browser that was just told a new address may still send the old one along with the next key; that is no Back.
+    """
     in_url = st.query_params.get(key)
-    if st.session_state.get(key) is None or st.session_state.get(_written(key), in_url) != in_url:
+    written, when = st.session_state.get(_written(key), (in_url, 0.0))
+    went_elsewhere = in_url != written and time.monotonic() - when > SETTLED_SECONDS
+    # Only then: Streamlit sends an assigned value to the browser, over whatever the viewer moved meanwhile.
+    if st.session_state.get(key) is None or went_elsewhere:
         value = None if in_url is None else read(in_url)
         st.session_state[key] = default if value is None else value
 
@@ -80,7 +90,8 @@ def _follow_url(key: str, default: Value, read: Callable[[str], Value | None]) -
 def _lead_url(key: str, value: Value, default: Value) -> None:
     written = str(value).lower() if isinstance(value, bool) else str(value)
     shown = None if value == default or len(written) > LONGEST_IN_URL else written
-    st.session_state[_written(key)] = shown
+    if st.session_state.get(_written(key), ("",))[0] != shown:
+        st.session_state[_written(key)] = (shown, time.monotonic())
     if shown is None:
         st.query_params.pop(key, None)
     elif st.query_params.get(key) != shown:
@@ -88,5 +99,5 @@ def _lead_url(key: str, value: Value, default: Value) -> None:
 
 
 def _written(key: str) -> str:
-    """Where the session remembers what it last wrote into the URL."""
+    """Where the session remembers what it last wrote into the URL, and when."""
     return f"{key} in the URL"

@@ -164,6 +164,19 @@ def test_a_reload_restores_the_view(page, address):
     np.testing.assert_array_equal(np.array(cells(page)), np.array(seen))
 
 
+def test_back_and_forward_walk_through_the_views(page, address):
+    open_page(page, asked_link(address, kind="cross", layer=1, head=1))
+    page.get_by_text("decoder", exact=True).first.click()
+    painted(page, "decoder")
+    page.wait_for_url("**kind=decoder**")
+    page.wait_for_timeout(1500)  # a change right after another is not taken for Back
+    page.go_back()
+    painted(page, "cross: layer 1, head 1")
+    page.wait_for_timeout(1500)
+    page.go_forward()
+    painted(page, "decoder: layer 1, head 1")
+
+
 def test_zoom_stays_when_the_head_changes(page, address):
     open_page(page, asked_link(address, kind="encoder", layer=1, head=1))
     plot = page.locator(f"{FIGURE} .nsewdrag").bounding_box()
