@@ -82,7 +82,7 @@ def assert_all_close(ours: dict[str, Tensor], theirs: dict[str, Tensor]) -> None
     assert ours.keys() == theirs.keys()
     for name, result in ours.items():
         tolerance = TOLERANCE[result.dtype]
-        largest = float(theirs[name].abs().nan_to_num().amax()) if result.numel() else 0.0
+        largest = float(theirs[name].detach().abs().nan_to_num().amax()) if result.numel() else 0.0
         torch.testing.assert_close(
             result,
             theirs[name],
