@@ -120,7 +120,6 @@ def test_sliders_move_the_picture_and_the_address(page, address):
 
 def test_fast_keys_leave_the_last_head_on_the_screen(page, address):
     open_page(page, asked_link(address, kind="encoder", layer=1, head=1))
-    page.evaluate("window.purged = 0; const purge = Plotly.purge; Plotly.purge = (g) => { purged++; purge(g) }; 0")
     slider(page, 1).focus()
     for key in ["ArrowRight"] * 3 + ["ArrowLeft"] * 3 + ["ArrowRight"] * 3:
         page.keyboard.press(key)
@@ -128,7 +127,6 @@ def test_fast_keys_leave_the_last_head_on_the_screen(page, address):
     painted(page, "layer 1, head 4")
     page.wait_for_timeout(500)
     assert painted(page) == "encoder: layer 1, head 4"
-    assert page.evaluate("purged") == 0
     assert page.locator(FIGURE).evaluate("(figure) => [...figure.childNodes].every((node) => node.nodeType === 1)")
 
 
