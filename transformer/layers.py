@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer.attention import MultiheadAttention
+from transformer.dropout import Dropout
 from transformer.hook_point import HookPoint
 from transformer.masks import argument_names
 
@@ -57,13 +58,13 @@ class TransformerEncoderLayer(nn.Module):
             d_model, nhead, dropout, bias, batch_first=batch_first, device=device, dtype=dtype
         )
         self.linear1 = nn.Linear(d_model, dim_feedforward, bias, device, dtype)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.linear2 = nn.Linear(dim_feedforward, d_model, bias, device, dtype)
         self.norm_first = norm_first
         self.norm1 = nn.LayerNorm(d_model, layer_norm_eps, bias=bias, device=device, dtype=dtype)
         self.norm2 = nn.LayerNorm(d_model, layer_norm_eps, bias=bias, device=device, dtype=dtype)
-        self.dropout1 = nn.Dropout(dropout)
-        self.dropout2 = nn.Dropout(dropout)
+        self.dropout1 = Dropout(dropout)
+        self.dropout2 = Dropout(dropout)
         self.activation = activation_function(activation)
         self.after_self_attn = HookPoint()
         self.after_feedforward = HookPoint()
@@ -137,15 +138,15 @@ class TransformerDecoderLayer(nn.Module):
             d_model, nhead, dropout, bias, batch_first=batch_first, device=device, dtype=dtype
         )
         self.linear1 = nn.Linear(d_model, dim_feedforward, bias, device, dtype)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.linear2 = nn.Linear(dim_feedforward, d_model, bias, device, dtype)
         self.norm_first = norm_first
         self.norm1 = nn.LayerNorm(d_model, layer_norm_eps, bias=bias, device=device, dtype=dtype)
         self.norm2 = nn.LayerNorm(d_model, layer_norm_eps, bias=bias, device=device, dtype=dtype)
         self.norm3 = nn.LayerNorm(d_model, layer_norm_eps, bias=bias, device=device, dtype=dtype)
-        self.dropout1 = nn.Dropout(dropout)
-        self.dropout2 = nn.Dropout(dropout)
-        self.dropout3 = nn.Dropout(dropout)
+        self.dropout1 = Dropout(dropout)
+        self.dropout2 = Dropout(dropout)
+        self.dropout3 = Dropout(dropout)
         self.activation = activation_function(activation)
         self.after_self_attn = HookPoint()
         self.after_multihead_attn = HookPoint()

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from transformer.dropout import Dropout
+
 
 def sinusoidal_table(
     length: int,
@@ -100,7 +102,7 @@ class PositionalEncoding(nn.Module):
         super().__init__()
         self.num_features = num_features
         self.batch_first = batch_first
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         table = sinusoidal_table(max_len, num_features, device=device, dtype=dtype)
         self.register_buffer("table", table, persistent=False)  # (max_len, E)
 
@@ -150,7 +152,7 @@ class LearnedPositionalEncoding(nn.Module):
         super().__init__()
         self.num_features = num_features
         self.batch_first = batch_first
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.weight = nn.Parameter(torch.empty(max_len, num_features, device=device, dtype=dtype))
         nn.init.normal_(self.weight, std=0.02)
 

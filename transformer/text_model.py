@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer.config import TransformerConfig
+from transformer.dropout import Dropout
 from transformer.hook_point import HookPoint
 from transformer.layers import TransformerEncoderLayer
 from transformer.masks import padding_mask
@@ -108,7 +109,7 @@ class TextTransformer(nn.Module):
             return PositionalEncoding(config.d_model, config.dropout)
         if config.positions == "learned":
             return LearnedPositionalEncoding(config.d_model, config.dropout, config.max_length)
-        return nn.Dropout(config.dropout)
+        return Dropout(config.dropout)
 
     def _single_stack(self) -> TransformerEncoder:
         config = self.config

@@ -1,0 +1,1 @@
+"""One file a command of ``python -m transformer``: its options, and what it does."""
