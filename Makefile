@@ -23,6 +23,7 @@ test-long: .venv/installed-dev
 bench: .venv/installed-dev
 	PYTHONPATH=.:tests/browser .venv/bin/python tests/bench/recording_cost.py
 	PYTHONPATH=.:tests/browser .venv/bin/python tests/bench/slider_to_picture.py
+	PYTHONPATH=. .venv/bin/python tests/bench/training_throughput.py
 
 screenshot: .venv/installed-dev
 	PYTHONPATH=.:tests/browser .venv/bin/python tests/browser/screenshot.py

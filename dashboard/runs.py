@@ -23,7 +23,8 @@ from transformer.checkpoint import (
     list_checkpoints,
     load_checkpoint,
 )
-from transformer.decoding import Decoded, greedy, length_limit
+from transformer.decoded import Decoded
+from transformer.decoding import decode, length_limit
 from transformer.recorder import record
 from transformer.recording import Recording
 
@@ -184,7 +185,7 @@ def _checkpoint(name: str, changed: int) -> Checkpoint:
 def _translation(name: str, changed: int, source: tuple[int, ...]) -> Decoded:
     asked = _checkpoint(name, changed)
     limit = length_limit(len(source), asked.config.max_length)
-    return greedy(asked.model, torch.tensor([source]), limit)[0]
+    return decode(asked.model, torch.tensor([source]), limit)[0][0]
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)

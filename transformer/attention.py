@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from transformer.cache import AttentionCache
 from transformer.masks import AttentionMasks, check_mask_dtype
 from transformer.projection import (
     add_batch_axis,
@@ -137,6 +138,7 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
     attend: Attend | None = None,
+    cache: AttentionCache | None = None,
 ) -> tuple[Tensor, Tensor | None]:
     """Project, split into heads, attend, join the heads, project back.
 
@@ -154,6 +156,8 @@ def multi_head_attention_forward(
         is_causal: no query looks at a key after itself, besides what ``attn_mask`` says. (torch takes it for a hint
             that ``attn_mask`` is causal, and asks for one.)
         attend: the step in the middle; :class:`DotProductAttention` unless given
+        cache: keys and values of earlier forwards. In self-attention the new ones are added to it; in attention to
+            something else (``key`` is not ``query``) it is filled once, and ``key`` and ``value`` are not read again.
 
     Returns:
         The output as the query, and the pattern before dropout or None: (N, L, S) averaged over heads, or
@@ -161,7 +165,8 @@ def multi_head_attention_forward(
 
     Raises:
         TypeError: a mask that is neither bool nor floating point.
-        ValueError: shapes that do not fit; the message names the argument, its shape and the one wanted.
+        ValueError: shapes that do not fit; the message names the argument, its shape and the one wanted. Several
+            queries at once, causal, on a cache that is not empty.
 
     Source: Vaswani et al. 2017, section 3.2.2.
     """
@@ -171,6 +176,9 @@ def multi_head_attention_forward(
         query, key, value = add_batch_axis(query, key, value)
     check_inputs(query, key, value, embed_dim_to_check, num_heads, same_width=not use_separate_proj_weight)
     length, batch, width = query.shape
+    remembered = cache is not None and cache.length > 0 and key is not query
+    if remembered:  # nothing of it is new
+        key, value = key[:0], key[:0] if value is key else value[:0]
 
     if use_separate_proj_weight:
         weights = (q_proj_weight, k_proj_weight, v_proj_weight)
@@ -185,6 +193,8 @@ def multi_head_attention_forward(
     q = split_heads(q, num_heads)  # (L, N, E) -> (N, H, L, D)
     k = split_heads(k, num_heads) if static_k is None else static_heads("static_k", static_k, q)
     v = split_heads(v, num_heads) if static_v is None else static_heads("static_v", static_v, q)
+    if cache is not None:
+        k, v, is_causal = _recall(cache, k, v, remembered, is_causal)
     if v.size(2) != k.size(2):
         raise ValueError(f"The values have length {v.size(2)}; wanted the keys', S = {k.size(2)}.")
     AttentionMasks(attn_mask, key_padding_mask).check(batch if batched else None, num_heads, length, k.size(2))
@@ -219,6 +229,17 @@ def multi_head_attention_forward(
     return output, pattern
 
 
+def _recall(
+    cache: AttentionCache, k: Tensor, v: Tensor, remembered: bool, is_causal: bool
+) -> tuple[Tensor, Tensor, bool]:
+    """All keys and values known so far, (N, H, S, D), and whether the new queries have a future among them."""
+    if remembered and cache.key is not None and cache.value is not None:
+        return cache.key, cache.value, is_causal
+    if cache.length and is_causal and k.size(2) > 1:
+        raise ValueError(f"{k.size(2)} tokens were given to a cache that holds {cache.length}; wanted 1 at a time.")
+    return *cache.append(k, v), is_causal and cache.length == k.size(2)
+
+
 class MultiheadAttention(nn.Module):
     """:class:`torch.nn.MultiheadAttention`, to be read: same arguments, same parameters, same numbers.
 
@@ -228,7 +249,8 @@ class MultiheadAttention(nn.Module):
 
     Shape:
         query (N, L, E) if ``batch_first`` else (L, N, E), or unbatched (L, E); key (.., S, kdim); value (.., S, vdim).
-        Returns the output, shaped as the query, and the pattern (N, L, S), (N, H, L, S) or None.
+        Returns the output, shaped as the query, and the pattern (N, L, S), (N, H, L, S) or None. ``cache`` holds the
+        keys and values of earlier forwards (see :func:`multi_head_attention_forward`); then S counts them too.
 
     Raises:
         TypeError, ValueError: see :func:`multi_head_attention_forward`.
@@ -301,6 +323,8 @@ class MultiheadAttention(nn.Module):
         attn_mask: Tensor | None = None,
         average_attn_weights: bool = True,
         is_causal: bool = False,
+        *,
+        cache: AttentionCache | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         check_axes(query, key, value)
         transposed = self.batch_first and query.dim() == 3
@@ -331,5 +355,6 @@ class MultiheadAttention(nn.Module):
             average_attn_weights=average_attn_weights,
             is_causal=is_causal,
             attend=self.attention,
+            cache=cache,
         )
         return (output.transpose(0, 1) if transposed else output), pattern

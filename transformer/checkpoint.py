@@ -1,4 +1,7 @@
-"""A checkpoint folder: config.json, model.safetensors, source.model, target.model, and what was measured."""
+"""A checkpoint folder: config.json, model.safetensors, source.model, target.model, snapshots/, and what was measured.
+
+An encoder or a decoder alone has one vocabulary, source.model.
+"""
 
 import os
 from dataclasses import dataclass
@@ -15,6 +18,7 @@ from transformer.tokens import Tokenizer
 
 CHECKPOINTS = Path(__file__).resolve().parent.parent / "checkpoints"
 CONFIG, WEIGHTS, SOURCE_TOKENIZER, TARGET_TOKENIZER = "config.json", "model.safetensors", "source.model", "target.model"
+SNAPSHOTS = "snapshots"
 
 
 class CheckpointError(ValueError):
@@ -23,7 +27,10 @@ class CheckpointError(ValueError):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A trained model with the vocabularies it was trained on, in eval mode."""
+    """A trained model with the vocabularies it was trained on, in eval mode.
+
+    Where the model has one vocabulary, both tokenizers are that one.
+    """
 
     name: str
     model: TextTransformer
@@ -49,54 +56,86 @@ def list_checkpoints(root: str | Path = CHECKPOINTS) -> list[str]:
     return sorted(path.parent.name for path in root.glob(f"*/{CONFIG}")) if root.is_dir() else []
 
 
-def load_checkpoint(checkpoint: str | Path, root: str | Path = CHECKPOINTS) -> Checkpoint:
+def list_snapshots(checkpoint: str | Path, root: str | Path = CHECKPOINTS) -> list[int]:
+    """The steps of training at which a checkpoint's weights were kept, in order.
+
+    Raises:
+        CheckpointError: no such folder.
+    """
+    paths = (_folder(checkpoint, root) / SNAPSHOTS).glob("*.safetensors")
+    return sorted(int(path.stem) for path in paths if path.stem.isdecimal())
+
+
+def load_checkpoint(checkpoint: str | Path, root: str | Path = CHECKPOINTS, snapshot: int | None = None) -> Checkpoint:
     """Load a checkpoint by its folder or, when it stands under ``root``, by its name.
 
     Weights are computed with in float32, whatever dtype they are stored in.
 
+    Args:
+        snapshot: take the weights of this step of training, one of :func:`list_snapshots`, not the final ones.
+
     Raises:
-        CheckpointError: no such folder, a file that is missing, damaged or does not fit the others.
+        CheckpointError: no such folder or snapshot, a file that is missing, damaged or does not fit the others.
 
     Example:
         >>> load_checkpoint("no-such-model")
         Traceback (most recent call last):
         transformer.checkpoint.CheckpointError: There is no checkpoint folder no-such-model.
     """
-    folder = Path(checkpoint)
-    if not folder.is_dir():
-        folder = Path(root) / checkpoint
-    if not folder.is_dir():
-        raise CheckpointError(f"There is no checkpoint folder {checkpoint}.")
-    for name in (CONFIG, WEIGHTS, SOURCE_TOKENIZER, TARGET_TOKENIZER):
-        if not (folder / name).is_file():
-            raise CheckpointError(f"The checkpoint {folder.name} lacks its file {name}.")
+    folder = _folder(checkpoint, root)
+    if snapshot is not None and snapshot not in (kept := list_snapshots(folder)):
+        steps = f"those of {', '.join(map(str, kept))}" if kept else "none"
+        raise CheckpointError(f"The checkpoint {folder.name} has no snapshot of step {snapshot}; it has {steps}.")
+    weights = WEIGHTS if snapshot is None else snapshot_file(snapshot)
+    _require(folder, CONFIG, weights, SOURCE_TOKENIZER)
     try:
         config = TransformerConfig.load(folder / CONFIG)
     except (ValueError, TypeError, RecursionError, OSError) as error:
         raise CheckpointError(f"{folder.name}/{CONFIG} cannot be used: {error}") from error
+    _require(folder, target_file(config))
     return Checkpoint(
         folder.name,
-        _load_weights(folder / WEIGHTS, config),
+        _load_weights(folder, weights, config),
         _load_tokenizer(folder / SOURCE_TOKENIZER, config.source_vocabulary),
-        _load_tokenizer(folder / TARGET_TOKENIZER, config.target_vocabulary),
+        _load_tokenizer(folder / target_file(config), config.target_vocabulary),
     )
 
 
 def save_checkpoint(
-    folder: str | Path,
-    model: TextTransformer,
-    source_tokenizer: Tokenizer,
-    target_tokenizer: Tokenizer,
-    dtype: torch.dtype = torch.float16,
+    folder: str | Path, model: TextTransformer, *tokenizers: Tokenizer, dtype: torch.dtype = torch.float16
 ) -> None:
-    """Write a checkpoint folder. A parameter that stands at two places (tied, shared) is written once."""
+    """Write a checkpoint folder. A parameter that stands at two places (tied, shared) is written once.
+
+    Args:
+        tokenizers: of source and target, or the one of an encoder or a decoder alone.
+    """
+    describe_checkpoint(folder, model.config, *tokenizers)
+    save_weights(Path(folder) / WEIGHTS, model, dtype)
+
+
+def describe_checkpoint(folder: str | Path, config: TransformerConfig, *tokenizers: Tokenizer) -> None:
+    """Write all of a checkpoint folder but weights."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / CONFIG).write_text(model.config.to_json(), encoding="utf-8")
-    (folder / SOURCE_TOKENIZER).write_bytes(source_tokenizer.model)
-    (folder / TARGET_TOKENIZER).write_bytes(target_tokenizer.model)
+    write_whole(folder / CONFIG, config.to_json().encode("utf-8"))
+    for name, tokenizer in zip(dict.fromkeys((SOURCE_TOKENIZER, target_file(config))), tokenizers, strict=True):
+        write_whole(folder / name, tokenizer.model)
+
+
+def save_weights(path: Path, model: TextTransformer, dtype: torch.dtype = torch.float16) -> None:
+    """Write a model's weights, those at two places once."""
     weights = {name: parameter.detach().to("cpu", dtype) for name, parameter in model.named_parameters()}
-    write_safetensors(folder / WEIGHTS, weights)
+    write_safetensors(path, weights)
+
+
+def snapshot_file(step: int) -> str:
+    """Where in a checkpoint folder the weights of a step stand."""
+    return f"{SNAPSHOTS}/{step}.safetensors"
+
+
+def target_file(config: TransformerConfig) -> str:
+    """The vocabulary that the output head speaks: the source's, where that is the only one."""
+    return TARGET_TOKENIZER if config.architecture == "encoder-decoder" else SOURCE_TOKENIZER
 
 
 def write_safetensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> None:
@@ -106,16 +145,36 @@ def write_safetensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str
     os.replace(unfinished, path)
 
 
-def _load_weights(path: Path, config: TransformerConfig) -> TextTransformer:
-    where = f"{path.parent.name}/{path.name}"
+def write_whole(path: Path, content: bytes) -> None:
+    """Write all of a file or nothing, as :func:`write_safetensors` does."""
+    unfinished = path.with_name(path.name + ".unfinished")
+    unfinished.write_bytes(content)
+    os.replace(unfinished, path)
+
+
+def _folder(checkpoint: str | Path, root: str | Path) -> Path:
+    for folder in (Path(checkpoint), Path(root) / checkpoint):
+        if folder.is_dir():
+            return folder
+    raise CheckpointError(f"There is no checkpoint folder {checkpoint}.")
+
+
+def _require(folder: Path, *names: str) -> None:
+    for name in names:
+        if not (folder / name).is_file():
+            raise CheckpointError(f"The checkpoint {folder.name} lacks its file {name}.")
+
+
+def _load_weights(folder: Path, name: str, config: TransformerConfig) -> TextTransformer:
+    where = f"{folder.name}/{name}"
     try:
-        weights = safetensors.torch.load_file(path)
+        weights = safetensors.torch.load_file(folder / name)
     except (safetensors.SafetensorError, OSError) as error:
         raise CheckpointError(f"{where} is damaged or not a safetensors file.") from error
     try:
         model = TextTransformer(config).eval().requires_grad_(False)
     except (ValueError, TypeError, RuntimeError) as error:
-        raise CheckpointError(f"{path.parent.name}/{CONFIG} describes no model that can be built: {error}") from error
+        raise CheckpointError(f"{folder.name}/{CONFIG} describes no model that can be built: {error}") from error
     wanted = dict(model.named_parameters())
     if odd := sorted(wanted.keys() ^ weights.keys()):
         raise CheckpointError(f"{where} does not fit {CONFIG}: {', '.join(odd[:3])} stands only in one of them.")

@@ -1,24 +1,56 @@
-"""From a source to a target, one token at a time.
+"""From a source to a target: greedily, by beam search or by sampling.
 
 N batch · S source length · T target length · V vocabulary
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal
 
 import torch
 from torch import Tensor
 
+from transformer.beam_search import beam_search
 from transformer.checkpoint import Checkpoint
+from transformer.decoded import Decoded
+from transformer.sampling import check_sampling, draw, sampling_probabilities
+from transformer.stepping import Stepper
 from transformer.text_model import TextTransformer
 
 
 @dataclass(frozen=True)
-class Decoded:
-    """One decoded sentence: its ids, the end token included where ``finished``; else the limit cut it."""
+class Decoding:
+    """How tokens are chosen.
 
-    ids: tuple[int, ...]
-    finished: bool
+    Attributes:
+        method: ``greedy`` takes the likeliest token at every step, ``beam`` searches for the likeliest sentence,
+            ``sample`` draws.
+        beams, length_penalty: see :func:`~transformer.beam_search.beam_search`.
+        temperature, top_k, top_p: see :func:`~transformer.sampling.sampling_probabilities`.
+        seed: of the draws; sentence i of a call draws the same whatever stands beside it.
+
+    Raises:
+        ValueError: a number that makes no sense, named in the message.
+    """
+
+    method: Literal["greedy", "beam", "sample"] = "greedy"
+    beams: int = 4
+    length_penalty: float = 1.0
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float | None = None
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if self.method not in ("greedy", "beam", "sample"):
+            raise ValueError(f"method must be greedy, beam or sample, not {self.method!r}.")
+        if self.beams < 1:
+            raise ValueError(f"beams must be at least 1, not {self.beams}.")
+        check_sampling(self.temperature, self.top_k, self.top_p)
+
+
+GREEDY = Decoding()
 
 
 def length_limit(source_length: int, max_length: int) -> int:
@@ -27,56 +59,122 @@ def length_limit(source_length: int, max_length: int) -> int:
 
 
 @torch.inference_mode()
-def greedy(model: TextTransformer, source: Tensor, limit: int) -> list[Decoded]:
-    """Take the likeliest token at every step, until the end token or the limit.
+def decode(
+    model: TextTransformer,
+    source: Tensor,
+    limits: int | Sequence[int],
+    how: Decoding = GREEDY,
+    places: Sequence[int] | None = None,
+    drop_ended: bool = False,
+) -> list[list[Decoded]]:
+    """Decode a batch, over one key/value cache.
 
     Args:
-        model: an encoder-decoder in eval mode.
-        source: (N, S) ids, padded.
-        limit: the most tokens a target may have.
+        model: an encoder-decoder, or a decoder alone, which goes on with the source; in eval mode.
+        source: (N, S) ids, padded; for a decoder alone of one length.
+        limits: the most tokens a target may have, one number for all or one for each.
+        places: what tells the draws of one sentence from those of another; 0, 1, 2 … unless given.
+        drop_ended: sentences leave the batch when they end. Faster, but a recording's later runs lack them.
+
+    Returns:
+        For each sentence what it became: all its beams, the best first, or the one that was chosen step by step.
 
     Raises:
-        ValueError: an encoder or a decoder alone, which has no target to decode.
+        ValueError: an encoder alone; a decoder alone given sources of several lengths.
     """
-    config = model.config
-    if config.architecture != "encoder-decoder":
-        raise ValueError(f"A model of architecture {config.architecture} cannot translate; wanted encoder-decoder.")
-    memory, padding = model.encode(source)
-    target = source.new_full((source.size(0), 1), config.bos_id)  # (N, T)
-    ended = torch.zeros(source.size(0), dtype=torch.bool, device=source.device)
-    while target.size(1) <= limit and not bool(ended.all()):
-        chosen = model.decode(target, memory, padding)[:, -1].argmax(dim=-1)  # (N, V) -> (N,)
-        target = torch.cat([target, chosen.masked_fill(ended, config.pad_id)[:, None]], dim=1)
-        ended |= chosen == config.eos_id
-    return [_until_end(row, config.eos_id) for row in target[:, 1:].tolist()]
+    sentences, device = source.size(0), source.device
+    most = torch.tensor([limits] * sentences if isinstance(limits, int) else list(limits), device=device)  # (N,)
+    stepper, eos_id = Stepper(model, source), model.config.eos_id
+    if not sentences or int(most.max()) < 1:
+        return [[Decoded((), finished=False)] for _ in range(sentences)]
+    if how.method == "beam":
+        return beam_search(stepper, most, how.beams, how.length_penalty, eos_id, drop_ended)
+    choose = _chooser(how, range(sentences) if places is None else places)
+    ids = _token_by_token(stepper, most, choose, eos_id, drop_ended)
+    return [[Decoded(tuple(one), finished=one[-1:] == [eos_id])] for one in ids]
 
 
-def translate(checkpoint: Checkpoint, texts: Sequence[str], batch_size: int = 64) -> list[Decoded]:
-    """Greedy translations of many texts, in their order; texts of like length share a batch.
+def _chooser(how: Decoding, places: Sequence[int]) -> Callable[[Tensor, Tensor], Tensor]:
+    """(rows, V) logits and (rows,) which sentences they are of -> (rows,) ids"""
+    if how.method == "greedy":
+        return lambda logits, sentences: logits.argmax(dim=-1)
+    generators = [torch.Generator().manual_seed(how.seed * 1_000_003 + place) for place in places]
 
-    Each comes out as it would alone. A text without tokens (blank) is not decoded: its translation is empty.
+    def sample(logits: Tensor, sentences: Tensor) -> Tensor:
+        probabilities = sampling_probabilities(logits, how.temperature, how.top_k, how.top_p)
+        return draw(probabilities, [generators[i] for i in sentences.tolist()])
+
+    return sample
+
+
+def _token_by_token(
+    stepper: Stepper, limits: Tensor, choose: Callable[[Tensor, Tensor], Tensor], eos_id: int, drop_ended: bool
+) -> list[list[int]]:
+    ids: list[list[int]] = [[] for _ in limits]
+    rows = torch.arange(len(ids), device=limits.device)  # which sentence each row of a step is of
+    logits, ended = stepper.begin(), limits < 1  # (rows, V), (rows,)
+    for length in range(1, int(limits.max()) + 1):
+        chosen = choose(logits, rows)
+        for sentence, token, over in zip(rows.tolist(), chosen.tolist(), ended.tolist(), strict=True):
+            if not over:
+                ids[sentence].append(token)
+        ended = ended | (chosen == eos_id) | (limits[rows] <= length)
+        if bool(ended.all()):
+            break
+        if drop_ended and bool(ended.any()):
+            going = (~ended).nonzero()[:, 0]
+            rows, chosen, ended = rows[going], chosen[going], ended[going]
+            stepper.select(going)
+        logits = stepper.step(chosen)
+    return ids
+
+
+def hypotheses(
+    checkpoint: Checkpoint, texts: Sequence[str], how: Decoding = GREEDY, batch_size: int = 64
+) -> list[list[Decoded]]:
+    """What becomes of many texts, in their order (see :func:`decode`); texts of like length share a batch.
+
+    Each comes out as it would alone. A blank text is not decoded: its translation is empty. A decoder alone goes on
+    with the texts.
 
     Raises:
         ValueError: a text with more tokens than the model reads (the message says both numbers); a batch size below 1.
     """
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, not {batch_size}.")
-    config = checkpoint.config
-    sources = [checkpoint.source_ids(text) for text in texts]
+    config, alone = checkpoint.config, checkpoint.config.architecture == "decoder"
+    read = checkpoint.source_tokenizer.ids if alone else checkpoint.source_ids
+    sources = [read(text) for text in texts]
     for text, ids in zip(texts, sources, strict=True):
         if len(ids) > config.max_length:
             raise ValueError(f"A text has {len(ids)} tokens, but the model reads {config.max_length}: {text[:40]}…")
-    blank = [i for i, ids in enumerate(sources) if len(ids) == 1]  # nothing but the end token
-    by_length = sorted(set(range(len(texts))).difference(blank), key=lambda i: len(sources[i]))
-    done = {i: Decoded((config.eos_id,), finished=True) for i in blank}
-    for start in range(0, len(by_length), batch_size):
-        picked = by_length[start : start + batch_size]
-        batch = pad([sources[i] for i in picked], config.pad_id)
-        decoded = greedy(checkpoint.model, batch, length_limit(batch.size(1), config.max_length))
-        for i, one in zip(picked, decoded, strict=True):
-            limit = length_limit(len(sources[i]), config.max_length)  # its own, not that of the batch's longest
-            done[i] = one if len(one.ids) <= limit else Decoded(one.ids[:limit], finished=False)
+    done = {i: [Decoded((config.eos_id,), finished=True)] for i, ids in enumerate(sources) if ids == [config.eos_id]}
+    waiting = sorted(set(range(len(texts))).difference(done), key=lambda i: len(sources[i]))
+    for picked in _batches(waiting, sources, batch_size, of_one_length=alone):
+        source = pad([sources[i] for i in picked], config.pad_id)
+        if alone:
+            limits = [config.max_length - 1 - source.size(1)] * len(picked)
+        else:
+            limits = [length_limit(len(sources[i]), config.max_length) for i in picked]
+        done |= zip(picked, decode(checkpoint.model, source, limits, how, picked, drop_ended=True), strict=True)
     return [done[i] for i in range(len(texts))]
+
+
+def _batches(
+    waiting: Sequence[int], sources: Sequence[Sequence[int]], batch_size: int, of_one_length: bool
+) -> Iterator[list[int]]:
+    groups = groupby(waiting, key=lambda i: len(sources[i])) if of_one_length else [(0, iter(waiting))]
+    for _, group in groups:
+        members = list(group)
+        for start in range(0, len(members), batch_size):
+            yield members[start : start + batch_size]
+
+
+def translate(
+    checkpoint: Checkpoint, texts: Sequence[str], how: Decoding = GREEDY, batch_size: int = 64
+) -> list[Decoded]:
+    """The best of :func:`hypotheses` for each text."""
+    return [found[0] for found in hypotheses(checkpoint, texts, how, batch_size)]
 
 
 def pad(sequences: Sequence[Sequence[int]], pad_id: int) -> Tensor:
@@ -89,9 +187,3 @@ def pad(sequences: Sequence[Sequence[int]], pad_id: int) -> Tensor:
     """
     rows = [torch.tensor(sequence, dtype=torch.long) for sequence in sequences]
     return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad_id)
-
-
-def _until_end(ids: list[int], eos_id: int) -> Decoded:
-    if eos_id in ids:
-        return Decoded(tuple(ids[: ids.index(eos_id) + 1]), finished=True)
-    return Decoded(tuple(ids), finished=False)

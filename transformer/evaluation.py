@@ -1,15 +1,16 @@
-"""How good translations are: BLEU and chrF as sacrebleu computes them."""
+"""How good translations are: BLEU and chrF as sacrebleu computes them, and the loss of the references."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from transformer.batches import Pair
+from transformer.batches import Pair, bucketed, make_batch
 from transformer.checkpoint import Checkpoint
-from transformer.decoding import translate
+from transformer.decoding import GREEDY, Decoding, translate
 
 
 @dataclass(frozen=True)
@@ -33,9 +34,13 @@ class Sample:
 
 
 def evaluate(
-    checkpoint: Checkpoint, test: Sequence[Pair], train: Sequence[Pair] = (), bleu_tokenizer: str = "13a"
+    checkpoint: Checkpoint,
+    test: Sequence[Pair],
+    train: Sequence[Pair] = (),
+    bleu_tokenizer: str = "13a",
+    how: Decoding = GREEDY,
 ) -> dict[str, Score]:
-    """Translate each distinct source once, greedily, and score it against all its references, cased.
+    """Translate each distinct source once and score it against all its references, cased.
 
     Args:
         train: with it, ``unseen`` scores again without the references that are the target of a training pair.
@@ -46,7 +51,7 @@ def evaluate(
     Source: Papineni et al. 2002 (BLEU), Popović 2015 (chrF), Post 2018 (sacrebleu).
     """
     sources = list(dict.fromkeys(source for source, _ in test))
-    decoded = translate(checkpoint, sources)
+    decoded = translate(checkpoint, sources, how)
     hypotheses = {
         source: checkpoint.target_tokenizer.text(one.ids) for source, one in zip(sources, decoded, strict=True)
     }
@@ -74,8 +79,10 @@ def score(hypotheses: dict[str, str], pairs: Sequence[Pair], bleu_tokenizer: str
     )
 
 
-def samples(checkpoint: Checkpoint, test: Sequence[Pair], sources: Sequence[str]) -> list[Sample]:
-    """Greedy translations of some test sentences, to be read.
+def samples(
+    checkpoint: Checkpoint, test: Sequence[Pair], sources: Sequence[str], how: Decoding = GREEDY
+) -> list[Sample]:
+    """Translations of some test sentences, to be read.
 
     Raises:
         ValueError: a sentence that is no source of ``test``.
@@ -84,7 +91,7 @@ def samples(checkpoint: Checkpoint, test: Sequence[Pair], sources: Sequence[str]
     for source in sources:
         if source not in references:
             raise ValueError(f"The test pairs hold no source {source!r}.")
-    decoded = translate(checkpoint, sources)
+    decoded = translate(checkpoint, sources, how)
     texts = [checkpoint.target_tokenizer.text(one.ids) for one in decoded]
     return [Sample(source, text, references[source]) for source, text in zip(sources, texts, strict=True)]
 
@@ -95,3 +102,28 @@ def references_of(pairs: Sequence[Pair]) -> dict[str, list[str]]:
     for source, target in pairs:
         references.setdefault(source, []).append(target)
     return references
+
+
+@torch.inference_mode()
+def label_loss(checkpoint: Checkpoint, pairs: Sequence[Pair], tokens_per_batch: int = 3000) -> float:
+    """Mean cross-entropy of the targets, in nats a label, with the reference as the decoder's input.
+
+    The end token is a label too. Pairs longer than the model reads are left out.
+
+    Raises:
+        ValueError: no pair fits.
+    """
+    config = checkpoint.config
+    encoded = [(checkpoint.source_ids(source), checkpoint.target_ids(target)) for source, target in pairs]
+    encoded = [pair for pair in encoded if max(map(len, pair)) <= config.max_length]
+    if not encoded:
+        raise ValueError(f"No pair fits into the {config.max_length} tokens that the model reads.")
+    total, labels = 0.0, 0
+    for group in bucketed(encoded, tokens_per_batch):
+        batch = make_batch(group, config.pad_id, config.bos_id)
+        logits = checkpoint.model(*batch.inputs)  # (N, T, V)
+        total += torch.nn.functional.cross_entropy(
+            logits.flatten(0, 1), batch.labels.flatten(), ignore_index=config.pad_id, reduction="sum"
+        ).item()
+        labels += int((batch.labels != config.pad_id).sum())
+    return total / labels

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer.attention import MultiheadAttention
+from transformer.cache import AttentionCache, LayerCache
 from transformer.dropout import Dropout
 from transformer.hook_point import HookPoint
 from transformer.masks import argument_names
@@ -26,6 +27,7 @@ class TransformerEncoderLayer(nn.Module):
     Shape:
         src (N, S, E) if ``batch_first`` else (S, N, E), or unbatched (S, E); the output is as ``src``.
         src_mask (S, S) or (N*H, S, S); src_key_padding_mask (N, S). Bool ``True`` = may not be looked at.
+        ``cache`` holds keys and values of earlier forwards; then the masks' S counts them too.
 
     Raises:
         ValueError: an activation by a name other than relu and gelu; shapes that do not fit.
@@ -75,8 +77,10 @@ class TransformerEncoderLayer(nn.Module):
         src_mask: Tensor | None = None,
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
+        *,
+        cache: LayerCache | None = None,
     ) -> Tensor:
-        x, masks = src, (src_mask, src_key_padding_mask, is_causal)
+        x, masks = src, (src_mask, src_key_padding_mask, is_causal, None if cache is None else cache.own)
         if self.norm_first:
             x = self.after_self_attn(x + self._self_attention(self.norm1(x), *masks))
             x = self.after_feedforward(x + self._feedforward(self.norm2(x)))
@@ -85,9 +89,13 @@ class TransformerEncoderLayer(nn.Module):
             x = self.after_feedforward(self.norm2(x + self._feedforward(x)))
         return x
 
-    def _self_attention(self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool) -> Tensor:
+    def _self_attention(
+        self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool, cache: AttentionCache | None
+    ) -> Tensor:
         with argument_names("src_mask", "src_key_padding_mask"):
-            output, _ = self.self_attn(x, x, x, padding, need_weights=False, attn_mask=mask, is_causal=is_causal)
+            output, _ = self.self_attn(
+                x, x, x, padding, need_weights=False, attn_mask=mask, is_causal=is_causal, cache=cache
+            )
         return self.dropout1(output)
 
     def _feedforward(self, x: Tensor) -> Tensor:
@@ -103,6 +111,7 @@ class TransformerDecoderLayer(nn.Module):
         tgt (N, T, E) and memory (N, S, E) if ``batch_first``, else (T, N, E) and (S, N, E), or unbatched (T, E) and
         (S, E); the output is as ``tgt``. tgt_mask (T, T) or (N*H, T, T); memory_mask (T, S) or (N*H, T, S);
         tgt_key_padding_mask (N, T); memory_key_padding_mask (N, S). Bool ``True`` = may not be looked at.
+        ``cache`` holds keys and values of earlier forwards; then the masks' T counts them too.
 
     Raises:
         ValueError: an activation by a name other than relu and gelu; shapes that do not fit.
@@ -162,10 +171,13 @@ class TransformerDecoderLayer(nn.Module):
         memory_key_padding_mask: Tensor | None = None,
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
+        *,
+        cache: LayerCache | None = None,
     ) -> Tensor:
         x = tgt
-        own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
-        cross = (memory_mask, memory_key_padding_mask, memory_is_causal)
+        own_cache, memory_cache = (None, None) if cache is None else (cache.own, cache.memory)
+        own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal, own_cache)
+        cross = (memory_mask, memory_key_padding_mask, memory_is_causal, memory_cache)
         if self.norm_first:
             x = self.after_self_attn(x + self._self_attention(self.norm1(x), *own))
             x = self.after_multihead_attn(x + self._cross_attention(self.norm2(x), memory, *cross))
@@ -176,17 +188,27 @@ class TransformerDecoderLayer(nn.Module):
             x = self.after_feedforward(self.norm3(x + self._feedforward(x)))
         return x
 
-    def _self_attention(self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool) -> Tensor:
+    def _self_attention(
+        self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool, cache: AttentionCache | None
+    ) -> Tensor:
         with argument_names("tgt_mask", "tgt_key_padding_mask"):
-            output, _ = self.self_attn(x, x, x, padding, need_weights=False, attn_mask=mask, is_causal=is_causal)
+            output, _ = self.self_attn(
+                x, x, x, padding, need_weights=False, attn_mask=mask, is_causal=is_causal, cache=cache
+            )
         return self.dropout1(output)
 
     def _cross_attention(
-        self, x: Tensor, memory: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool
+        self,
+        x: Tensor,
+        memory: Tensor,
+        mask: Tensor | None,
+        padding: Tensor | None,
+        is_causal: bool,
+        cache: AttentionCache | None,
     ) -> Tensor:
         with argument_names("memory_mask", "memory_key_padding_mask"):
             output, _ = self.multihead_attn(
-                x, memory, memory, padding, need_weights=False, attn_mask=mask, is_causal=is_causal
+                x, memory, memory, padding, need_weights=False, attn_mask=mask, is_causal=is_causal, cache=cache
             )
         return self.dropout2(output)
 

@@ -78,7 +78,8 @@ class PositionalEncoding(nn.Module):
     its first size; a longer sequence makes it grow.
 
     Shape:
-        x: (N, S, E) if ``batch_first`` else (S, N, E), or unbatched (S, E). The output is as the input.
+        x: (N, S, E) if ``batch_first`` else (S, N, E), or unbatched (S, E). The output is as the input. ``first`` is
+        the position of the first token, where the ones before it were read earlier.
 
     Source: Vaswani et al. 2017, section 3.5.
 
@@ -106,16 +107,16 @@ class PositionalEncoding(nn.Module):
         table = sinusoidal_table(max_len, num_features, device=device, dtype=dtype)
         self.register_buffer("table", table, persistent=False)  # (max_len, E)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, first: int = 0) -> Tensor:
         _check_input(x, self.num_features)
-        length = x.size(_sequence_axis(x, self.batch_first))
+        length = first + x.size(_sequence_axis(x, self.batch_first))
         table = self.table
         if table.size(0) < length:
             # An ordinary tensor even when the first long text comes under inference_mode: training may follow.
             with torch.inference_mode(False):
                 table = sinusoidal_table(length, self.num_features, device=table.device, dtype=table.dtype)
             self.table = table
-        rows = table[:length].to(x.dtype)
+        rows = table[first:length].to(x.dtype)
         return self.dropout(x + _beside(rows, x, self.batch_first))
 
     def extra_repr(self) -> str:
@@ -126,7 +127,8 @@ class LearnedPositionalEncoding(nn.Module):
     """A trained vector for each of ``max_len`` positions, as in BERT and GPT-2.
 
     Shape:
-        x: (N, S, E) if ``batch_first`` else (S, N, E), or unbatched (S, E). The output is as the input.
+        x: (N, S, E) if ``batch_first`` else (S, N, E), or unbatched (S, E). The output is as the input. ``first`` is
+        the position of the first token, where the ones before it were read earlier.
 
     Raises:
         ValueError: the sequence is longer than the table: no vector was learned for the rest.
@@ -156,15 +158,30 @@ class LearnedPositionalEncoding(nn.Module):
         self.weight = nn.Parameter(torch.empty(max_len, num_features, device=device, dtype=dtype))
         nn.init.normal_(self.weight, std=0.02)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, first: int = 0) -> Tensor:
         _check_input(x, self.num_features)
-        length = x.size(_sequence_axis(x, self.batch_first))
+        length = first + x.size(_sequence_axis(x, self.batch_first))
         if length > self.weight.size(0):
             raise ValueError(f"The sequence has {length} positions, but only {self.weight.size(0)} were learned.")
-        return self.dropout(x + _beside(self.weight[:length].to(x.dtype), x, self.batch_first))
+        return self.dropout(x + _beside(self.weight[first:length].to(x.dtype), x, self.batch_first))
 
     def extra_repr(self) -> str:
         return f"{self.num_features}, max_len={self.weight.size(0)}, batch_first={self.batch_first}"
+
+
+class NoPositionalEncoding(nn.Module):
+    """Only the dropout: the model is told nothing of where a token stands.
+
+    Shape:
+        any; the output is as the input.
+    """
+
+    def __init__(self, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Tensor, first: int = 0) -> Tensor:
+        return self.dropout(x)
 
 
 def _sequence_axis(x: Tensor, batch_first: bool) -> int:

@@ -73,7 +73,7 @@ class Run:
     attentions: dict[Site, Attention] = field(default_factory=dict)
     outputs: dict[str, Tensor] = field(default_factory=dict)  # by site, after the out-projection
     hidden: dict[str, Tensor] = field(default_factory=dict)  # by hook point: after each sublayer and so each layer
-    ids: dict[str, Tensor] = field(default_factory=dict)  # by stream, (N, S)
+    ids: dict[str, Tensor] = field(default_factory=dict)  # by stream, (N, S); of a step on a cache, all it knows
 
 
 class Recording:
@@ -274,8 +274,12 @@ class Recording:
                 sentences = self._labels(stream, ids)
             else:
                 continue
-            if sentence < len(sentences) and len(sentences[sentence]) == length:
-                return sentences[sentence]
+            if sentence < len(sentences):
+                labels = sentences[sentence]
+                if side == 0 and ids is not None and stream not in self.assigned_tokens:
+                    labels = labels[-length:]  # of what a cache knows, a decoding step reads the last
+                if len(labels) == length:
+                    return labels
         return [str(position) for position in range(length)]
 
     def _ids_before(self, run: Run, stream: str) -> Tensor | None:

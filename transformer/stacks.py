@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer import masks
+from transformer.cache import KeyValueCache, LayerCache
 from transformer.layers import TransformerDecoderLayer, TransformerEncoderLayer
 
 
@@ -58,10 +59,12 @@ class TransformerEncoder(nn.Module):
         mask: Tensor | None = None,
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
+        *,
+        cache: KeyValueCache | None = None,
     ) -> Tensor:
         x = src
-        for layer in self.layers:
-            x = layer(x, src_mask=mask, src_key_padding_mask=src_key_padding_mask, is_causal=bool(is_causal))
+        for layer, cached in zip(self.layers, _layer_caches(cache, self.num_layers), strict=True):
+            x = layer(x, src_mask=mask, src_key_padding_mask=src_key_padding_mask, is_causal=bool(is_causal), **cached)
         return x if self.norm is None else self.norm(x)
 
 
@@ -101,9 +104,11 @@ class TransformerDecoder(nn.Module):
         memory_key_padding_mask: Tensor | None = None,
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
+        *,
+        cache: KeyValueCache | None = None,
     ) -> Tensor:
         x = tgt
-        for layer in self.layers:
+        for layer, cached in zip(self.layers, _layer_caches(cache, self.num_layers), strict=True):
             x = layer(
                 x,
                 memory,
@@ -113,6 +118,7 @@ class TransformerDecoder(nn.Module):
                 memory_key_padding_mask=memory_key_padding_mask,
                 tgt_is_causal=bool(tgt_is_causal),
                 memory_is_causal=memory_is_causal,
+                **cached,
             )
         return x if self.norm is None else self.norm(x)
 
@@ -224,6 +230,11 @@ class Transformer(nn.Module):
     ) -> Tensor:
         """(sz, sz): 0 where a query may look, ``-inf`` after itself."""
         return masks.generate_square_subsequent_mask(sz, device, dtype)
+
+
+def _layer_caches(cache: KeyValueCache | None, num_layers: int) -> list[dict[str, LayerCache]]:
+    """What to pass on to each layer; nothing without a cache, so that layers of other makers need not know of one."""
+    return [{}] * num_layers if cache is None else [{"cache": layer} for layer in cache.layers]
 
 
 def independent_copies(layer: nn.Module, num_layers: int) -> nn.ModuleList:

@@ -8,12 +8,12 @@ import math
 import torch
 from torch import Tensor, nn
 
+from transformer.cache import KeyValueCache
 from transformer.config import TransformerConfig
-from transformer.dropout import Dropout
 from transformer.hook_point import HookPoint
 from transformer.layers import TransformerEncoderLayer
 from transformer.masks import padding_mask
-from transformer.positions import LearnedPositionalEncoding, PositionalEncoding
+from transformer.positions import LearnedPositionalEncoding, NoPositionalEncoding, PositionalEncoding
 from transformer.stacks import Transformer, TransformerEncoder
 
 
@@ -109,7 +109,7 @@ class TextTransformer(nn.Module):
             return PositionalEncoding(config.d_model, config.dropout)
         if config.positions == "learned":
             return LearnedPositionalEncoding(config.d_model, config.dropout, config.max_length)
-        return Dropout(config.dropout)
+        return NoPositionalEncoding(config.dropout)
 
     def _single_stack(self) -> TransformerEncoder:
         config = self.config
@@ -135,37 +135,58 @@ class TextTransformer(nn.Module):
         if self.config.architecture != "encoder-decoder":
             if target is not None:
                 raise ValueError(f"A model of architecture {self.config.architecture} reads no target.")
-            causal = self.config.architecture == "decoder"
-            x, padding = self._embed_source(source)
-            stack = self.get_submodule(self.config.architecture)
-            return self.output(stack(x, src_key_padding_mask=padding, is_causal=causal))
+            return self.read(source)
         if target is None:
             raise ValueError("A model of architecture encoder-decoder needs a target beside the source.")
         memory, padding = self.encode(source)
         return self.decode(target, memory, padding)
+
+    def read(self, source: Tensor, cache: KeyValueCache | None = None) -> Tensor:
+        """(N, S) ids -> logits (N, S, V) of an encoder or a decoder alone.
+
+        With a cache (a decoder's), ``source`` is what follows the tokens that the cache holds, and has no padding.
+        """
+        x, padding = self._embed_source(source, cache)
+        stack = self.get_submodule(self.config.architecture)
+        causal = self.config.architecture == "decoder"
+        return self.output(stack(x, src_key_padding_mask=padding, is_causal=causal, cache=cache))
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor | None]:
         """(N, S) ids -> the encoder's memory (N, S, E) and its padding mask (N, S) or None."""
         x, padding = self._embed_source(source)
         return self.transformer.encoder(x, src_key_padding_mask=padding), padding
 
-    def decode(self, target: Tensor, memory: Tensor, memory_padding: Tensor | None = None) -> Tensor:
-        """(N, T) ids and the memory (N, S, E) -> logits (N, T, V); row t predicts the token after target t."""
+    def decode(
+        self,
+        target: Tensor,
+        memory: Tensor,
+        memory_padding: Tensor | None = None,
+        cache: KeyValueCache | None = None,
+    ) -> Tensor:
+        """(N, T) ids and the memory (N, S, E) -> logits (N, T, V); row t predicts the token after target t.
+
+        With a cache, ``target`` is what follows the tokens that the cache holds, and has no padding.
+        """
         _check_ids("target", target, self.config.target_vocabulary)
-        x = self.target_positions(self.target_embedding(self.target_tokens(target)))
+        first = 0 if cache is None else cache.length
+        known = self.target_tokens(target if cache is None else cache.read(target))
+        x = self.target_positions(self.target_embedding(known[:, first:]), first)
         x = self.transformer.decoder(
             x,
             memory,
             tgt_is_causal=True,
-            tgt_key_padding_mask=padding_mask(target, self.config.pad_id),
+            tgt_key_padding_mask=padding_mask(target, self.config.pad_id) if cache is None else None,
             memory_key_padding_mask=memory_padding,
+            cache=cache,
         )
         return self.output(x)
 
-    def _embed_source(self, source: Tensor) -> tuple[Tensor, Tensor | None]:
+    def _embed_source(self, source: Tensor, cache: KeyValueCache | None = None) -> tuple[Tensor, Tensor | None]:
         _check_ids("source", source, self.config.source_vocabulary)
-        x = self.source_positions(self.source_embedding(self.source_tokens(source)))
-        return x, padding_mask(source, self.config.pad_id)
+        first = 0 if cache is None else cache.length
+        known = self.source_tokens(source if cache is None else cache.read(source))
+        x = self.source_positions(self.source_embedding(known[:, first:]), first)
+        return x, padding_mask(source, self.config.pad_id) if cache is None else None
 
 
 def _check_ids(name: str, ids: Tensor, vocabulary: int) -> None:

@@ -4,8 +4,11 @@ import io
 import math
 import random
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
+from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import sentencepiece
 
@@ -15,7 +18,10 @@ _chance = random.Random(1)
 
 
 class Tokenizer:
-    """A SentencePiece vocabulary with byte fallback: any text has ids, and no character is lost as "unknown".
+    """A SentencePiece vocabulary.
+
+    With byte fallback (:meth:`train`) any text has ids, and no character is lost as "unknown"; one without
+    (:meth:`of_letters`) refuses characters that it lacks.
 
     Args:
         model: the bytes of a SentencePiece model.
@@ -50,7 +56,7 @@ class Tokenizer:
         normalization: str = "nmt_nfkc",
         seed: int = 1,
     ) -> "Tokenizer":
-        """Learn a unigram vocabulary.
+        """Learn a unigram vocabulary with byte fallback.
 
         Args:
             sentences: the training text.
@@ -65,27 +71,57 @@ class Tokenizer:
 
         Source: Kudo 2018.
         """
-        model = io.BytesIO()
         sentencepiece.set_random_generator_seed(seed)
         try:
-            sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=iter(sentences),
-                model_writer=model,
+            return cls._learn(
+                sentences,
                 vocab_size=vocabulary,
                 model_type="unigram",
                 byte_fallback=True,
                 character_coverage=0.9995,
                 add_dummy_prefix=dummy_prefix,
                 normalization_rule_name=normalization,
-                pad_id=0,
-                unk_id=1,
-                bos_id=2,
-                eos_id=3,
-                minloglevel=2,
             )
         except RuntimeError as error:
             reason = str(error).rpartition("] ")[2]
             raise ValueError(f"No vocabulary of {vocabulary} pieces can be learned from this text: {reason}") from error
+
+    @classmethod
+    def of_letters(cls, letters: str) -> "Tokenizer":
+        """A piece for each letter, in their order from id 4 on, and the 4 special tokens; nothing else can be read.
+
+        Raises:
+            ValueError: no letters, a letter twice, or a blank or unprintable one.
+
+        Example:
+            >>> Tokenizer.of_letters("abc").ids("cab")
+            [6, 4, 5]
+        """
+        if not letters or len(set(letters)) < len(letters) or not letters.isprintable() or set(letters) & set(" ▁"):
+            raise ValueError(f"Letters must be printable, not blank, and each stand once, not {letters!r}.")
+        # Pieces are numbered by how often they occur: the first letter stands in every one of these texts.
+        return cls._learn(
+            (letters[:length] for length in range(1, len(letters) + 1)),
+            vocab_size=len(letters) + 4,
+            model_type="char",
+            character_coverage=1.0,
+            add_dummy_prefix=False,
+            normalization_rule_name="identity",
+        )
+
+    @classmethod
+    def _learn(cls, sentences: Iterable[str], **options: Any) -> "Tokenizer":
+        model = io.BytesIO()
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(sentences),
+            model_writer=model,
+            pad_id=0,
+            unk_id=1,
+            bos_id=2,
+            eos_id=3,
+            minloglevel=2,
+            **options,
+        )
         return cls(model.getvalue())
 
     def __len__(self) -> int:
@@ -97,9 +133,15 @@ class Tokenizer:
         Args:
             sampling: None for the best segmentation; else draw one of the 64 best, the flatter the smaller this
                 number (subword regularisation, Kudo 2018), from the generator that :func:`seed_sampling` sets.
+
+        Raises:
+            ValueError: characters that a vocabulary without byte fallback lacks, named in the message.
         """
         if sampling is None:
-            return self._processor.encode(_unicode(text))
+            ids = self._processor.encode(_unicode(text))
+            if self._processor.unk_id() in ids:
+                raise ValueError(self._unreadable(text))
+            return ids
         # SentencePiece's own draws differ from process to process whatever the seed, so a resumed run would differ.
         best = self._processor.nbest_encode(_unicode(text), nbest_size=_BEST, return_type=int)
         scores = [sum(self._scores[index] for index in ids) for ids in best]
@@ -113,6 +155,37 @@ class Tokenizer:
     def labels(self, ids: Iterable[int]) -> list[str]:
         """What to call each id: its piece, ``▁`` standing for a space, ``<0xE4>`` for a byte, ``</s>`` for the end."""
         return [self._processor.id_to_piece(index) for index in ids]
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Which characters of the text each of its ids stands for: a begin and an end, counted in characters.
+
+        Ids that share a character (its bytes, or what normalisation made of it: ﬁ becomes f and i) all have the whole
+        of it. The space in front of a word belongs to its first id; an id for spaces alone spans the spaces, or
+        nothing where the text has none (the one put in front of it).
+        """
+        text = _unicode(text)
+        pieces = self._processor.encode(text, return_type="proto").pieces
+        bounds = list(accumulate((len(character.encode("utf-8")) for character in text), initial=0))
+        spans: list[tuple[int, int]] = []
+        end = len(bounds) - 1
+        for piece in reversed(pieces):  # SentencePiece gives a shared character to the last of its pieces only
+            begin = bisect_right(bounds, piece.begin) - 1
+            shares = piece.begin == piece.end and piece.piece != "▁"
+            end = end if shares else bisect_left(bounds, piece.end)
+            spans.append((begin, end))
+        return spans[::-1]
+
+    def unknown_characters(self, text: str) -> list[str]:
+        """The characters of a text that have no id, each once, in order of appearance; none with byte fallback."""
+        pieces = self._processor.encode(_unicode(text), out_type=str)
+        unknown = (piece for piece in pieces if self._processor.is_unknown(self._processor.piece_to_id(piece)))
+        return list(dict.fromkeys("".join(unknown).replace("▁", " ")))
+
+    def _unreadable(self, text: str) -> str:
+        lacking = " ".join(map(repr, self.unknown_characters(text)))
+        letters = "".join(piece for piece in self.labels(range(len(self))) if len(piece) == 1)
+        known = letters if len(letters) <= 80 else f"{letters[:40]}… ({len(letters)} letters)"
+        return f"The vocabulary has no token for {lacking}; it reads {known}"
 
     def spelled_as_bytes(self, text: str) -> list[str]:
         """The characters of a text that the vocabulary lacks, each once, in order of appearance.

@@ -1,256 +1,264 @@
-"""Training a translation model, with a run that can be stopped and resumed at any moment."""
+"""Training a model on a task, with a run that can be stopped and resumed at any moment."""
 
+import copy
 import csv
+import io
 import json
 import math
 import random
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+import zlib
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
-import safetensors
 import torch
 from torch import Tensor, nn
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from tqdm import tqdm
 
-from transformer.batches import Batch, Pair, PairIds, bucketed, make_batch
-from transformer.checkpoint import save_checkpoint, write_safetensors
+from transformer.averaging import Average, LastAverage, MovingAverage
+from transformer.batches import Batch, Example, bucketed, drop_words, make_batch
+from transformer.checkpoint import (
+    WEIGHTS,
+    describe_checkpoint,
+    save_weights,
+    snapshot_file,
+    write_whole,
+)
+from transformer.run_state import Progress, Row, load_state, save_state
+from transformer.schedules import SCHEDULES
+from transformer.tasks import Task
 from transformer.text_model import TextTransformer
-from transformer.tokens import Tokenizer, seed_sampling
+from transformer.training_options import TrainingOptions, check_device
 
-STATE = "state.safetensors"
-LOG = "log.csv"
+STATE, LOG, TIMING, CHECKPOINT = "state.safetensors", "log.csv", "timing.csv", "checkpoint"
 
-
-@dataclass(frozen=True)
-class TrainingOptions:
-    """How to train; every number is part of the run and comes back on resume."""
-
-    epochs: int = 30
-    tokens_per_batch: int = 3000
-    learning_rate: float = 1.2e-3  # at the top of the schedule
-    warmup_steps: int = 400
-    weight_decay: float = 0.01
-    label_smoothing: float = 0.1
-    clip_norm: float = 1.0
-    averaging: float = 0.998  # of an exponential moving average over weights
-    subword_sampling: float | None = None
-    precision: str = "float32"  # or bf16: autocast
-    device: str = "cpu"
-    seed: int = 1
-    save_seconds: float = 60.0
-
-
-@dataclass
-class Progress:
-    """Where a run stands. ``batch`` batches of ``epoch`` are done."""
-
-    step: int = 0
-    epoch: int = 0
-    batch: int = 0
-    best_loss: float = math.inf
-    seconds: float = 0.0
-    loss_sum: float = 0.0  # of this epoch's labels, in nats
-    labels: int = 0
+BAR_SECONDS = 1.0  # between drawings of the progress bar
 
 
 class Training:
-    """A run in a folder: its state, its log and the best checkpoint so far.
+    """A run in a folder: its state, its logs and the best checkpoint so far.
 
     Every random choice is a function of the seed and of where the run stands, so a resumed run does what an
-    uninterrupted one would have done.
+    uninterrupted one would have done, and its log.csv is the same to the byte. The clock is kept apart, in timing.csv.
 
     Args:
-        folder: gets state.safetensors and log.csv, and in checkpoint/ the weights with the lowest dev loss.
+        folder: gets state.safetensors, log.csv and timing.csv, and in checkpoint/ the weights with the lowest dev
+            loss and the snapshots.
         resume: go on from the folder's state, if it has one.
 
     Raises:
-        ValueError: a run in the folder, but no ``resume``; ``resume`` with options or a model other than those the run
-            began with, or from a damaged state; dev pairs that are all too long for the model.
+        ValueError: a run in the folder, but no ``resume``; ``resume`` with a task, options or a model other than those
+            the run began with, or from a damaged state; a dev set that is too long for the model; no such device.
     """
 
     def __init__(
-        self,
-        folder: Path,
-        model: TextTransformer,
-        source_tokenizer: Tokenizer,
-        target_tokenizer: Tokenizer,
-        train: Sequence[Pair],
-        dev: Sequence[Pair],
-        options: TrainingOptions,
-        resume: bool = False,
+        self, folder: Path, model: TextTransformer, task: Task, options: TrainingOptions, resume: bool = False
     ) -> None:
-        self.folder, self.options = folder, options
-        self.source_tokenizer, self.target_tokenizer = source_tokenizer, target_tokenizer
-        self.train_pairs, self.dev_pairs = train, self._encode(dev, sampling=None, model=model)
-        if not self.dev_pairs:
-            raise ValueError(f"No dev pair fits into the {model.config.max_length} tokens that the model reads.")
+        check_device(options.device)
+        self.folder, self.task, self.options, self.config = folder, task, options, model.config
+        self.dev = self._that_fit(task.dev())
+        if not self.dev:
+            raise ValueError(f"No dev example fits into the {model.config.max_length} tokens that the model reads.")
         self.model = model.to(options.device)
+        self.averaged = copy.deepcopy(self.model)  # the model that is judged and kept
         self.optimizer = torch.optim.AdamW(
             model.parameters(), betas=(0.9, 0.98), weight_decay=options.weight_decay, fused=True
         )
-        self.average = AveragedModel(self.model, multi_avg_fn=get_ema_multi_avg_fn(options.averaging))
+        self.average: Average = (
+            LastAverage(options.average_last) if options.average_last else MovingAverage(options.averaging)
+        )
         self.progress = Progress()
-        self.log: list[dict[str, float]] = []
         folder.mkdir(parents=True, exist_ok=True)
         if not resume and (folder / STATE).is_file():
             raise ValueError(f"{folder} holds a run: go on with it (--resume), or choose another folder.")
         if resume and (folder / STATE).is_file():
-            try:
-                self._load_state()
-            except (safetensors.SafetensorError, RuntimeError, KeyError, TypeError) as error:
-                raise ValueError(f"{folder / STATE} is damaged, or is the state of another model.") from error
+            self.progress = load_state(
+                folder / STATE, self._settings(), self.model, self.optimizer, self.average, options.device
+            )
+        describe_checkpoint(folder / CHECKPOINT, model.config, *task.tokenizers)
 
     def run(self) -> None:
-        """Train to the last epoch, saving by time and after each epoch."""
-        began = time.monotonic() - self.progress.seconds
-        saved = time.monotonic()
-        while self.progress.epoch < self.options.epochs:
-            batches = list(self._epoch_batches(self.progress.epoch))
-            bar = tqdm(
-                batches[self.progress.batch :],
-                desc=f"epoch {self.progress.epoch + 1}/{self.options.epochs}",
-                initial=self.progress.batch,
-                total=len(batches),
-                unit="batch",
-                mininterval=1.0,
-            )
-            for batch in bar:
-                self._step(batch, len(batches))
-                bar.set_postfix(loss=f"{self.progress.loss_sum / self.progress.labels:.3f}", refresh=False)
-                self.progress.seconds = time.monotonic() - began
-                if time.monotonic() - saved > self.options.save_seconds:
-                    self._save_state()
-                    saved = time.monotonic()
-            self._end_epoch(began)
-            self._save_state()
+        """Train to the last step, saving by time and after each evaluation."""
+        progress, options = self.progress, self.options
+        clock = saved = time.monotonic()
+        self._save_state()  # so that what is killed before its first save is a run too
+        self._save_snapshot()
+        with tqdm(initial=progress.step, unit="step", mininterval=BAR_SECONDS) as bar:
+            while not self.finished:
+                batches = self._epoch_batches(progress.epoch)
+                bar.total = steps = self._total_steps(len(batches))
+                bar.set_description(f"epoch {progress.epoch + 1}", refresh=False)
+                for batch in batches[progress.batch :]:
+                    self._step(batch, len(batches), steps)
+                    progress.seconds += time.monotonic() - clock
+                    clock = time.monotonic()
+                    shown = {"loss": f"{progress.loss_sum / progress.labels:.3f}", "tokens/s": f"{self._speed():,.0f}"}
+                    bar.set_postfix(shown, refresh=False)
+                    bar.update()
+                    self._save_snapshot()
+                    if due := self._is_due():
+                        self._evaluate()
+                    if due or time.monotonic() - saved > options.save_seconds:
+                        self._save_state()
+                        saved = time.monotonic()
+                    if self.finished:
+                        break
 
-    def learning_rate(self, batches: int) -> float:
-        """Up over the warm-up steps, then down in a straight line to 0 at the end of the last epoch."""
-        position, options = self.progress, self.options
-        done = (position.epoch + position.batch / batches) / options.epochs
-        return options.learning_rate * min((position.step + 1) / max(options.warmup_steps, 1), 1 - done)
+    @property
+    def finished(self) -> bool:
+        """Whether the last step is done, or the dev loss has not fallen for too long."""
+        patience = self.options.patience
+        return self._at_end() or (patience is not None and self.progress.without_better >= patience)
 
-    def _step(self, batch: Batch, batches: int) -> None:
-        options, progress = self.options, self.progress
+    def learning_rate(self, steps: int) -> float:
+        """For the next step of a run of so many."""
+        options = self.options
+        schedule = SCHEDULES[options.schedule]
+        return options.learning_rate * schedule(self.progress.step, options.warmup_steps, steps)
+
+    def _at_end(self) -> bool:
+        if self.options.steps is None:
+            return self.progress.epoch >= self.options.epochs
+        return self.progress.step >= self.options.steps
+
+    def _is_due(self) -> bool:
+        every, progress = self.options.evaluate_every, self.progress
+        return self._at_end() or (progress.batch == 0 if every is None else progress.step % every == 0)
+
+    def _total_steps(self, batches: int) -> int:
+        """Of the whole run, if the epochs to come have as many batches as this one: drawn segmentations vary them."""
+        progress, options = self.progress, self.options
+        return options.steps or progress.step - progress.batch + batches * (options.epochs - progress.epoch)
+
+    def _speed(self) -> float:
+        """Tokens a second since the last evaluation."""
+        progress = self.progress
+        began = progress.timing[-1]["seconds"] if progress.timing else 0.0
+        return progress.tokens / max(progress.seconds - began, 1e-3)
+
+    def _step(self, batch: Batch, batches: int, steps: int) -> None:
+        options, progress, config = self.options, self.progress, self.config
         torch.manual_seed(options.seed * 1_000_003 + progress.step)
+        if options.word_dropout:
+            batch = drop_words(batch, options.word_dropout, config.unk_id, kept=(config.pad_id, config.bos_id))
         self.model.train()
         for group in self.optimizer.param_groups:
-            group["lr"] = self.learning_rate(batches)
-        loss, count = self._loss(self.model, batch, options.label_smoothing)
+            group["lr"] = self.learning_rate(steps)
+        loss = self._loss(self._logits(self.model, batch), batch, options.label_smoothing)
+        if not math.isfinite(value := loss.item()):
+            raise ValueError(f"The loss of step {progress.step + 1} is {value}: learn more slowly, or warm up longer.")
         self.optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), options.clip_norm)
         self.optimizer.step()
+        labels = int((batch.labels != config.pad_id).sum())
+        progress.loss_sum += value * labels
+        progress.labels += labels
+        progress.tokens += sum(int((side != config.pad_id).sum()) for side in batch.inputs)
         progress.step += 1
         progress.batch += 1
-        progress.loss_sum += loss.item() * count
-        progress.labels += count
+        if progress.batch == batches:
+            progress.epoch, progress.batch = progress.epoch + 1, 0
         if progress.step >= options.warmup_steps:
-            self.average.update_parameters(self.model)
+            self.average.after_step(self._weights(), progress.step - max(options.warmup_steps, 1))
 
-    def _loss(self, model: nn.Module, batch: Batch, label_smoothing: float) -> tuple[Tensor, int]:
-        """Mean cross-entropy of the labels, in nats, and how many labels there are."""
-        device = self.options.device
-        labels = batch.labels.to(device)
-        with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=self.options.precision == "bf16"):
-            logits = model(batch.source.to(device), batch.target.to(device))  # (N, T, V)
-        loss = nn.functional.cross_entropy(
-            logits.float().flatten(0, 1),
-            labels.flatten(),
-            ignore_index=self.model.config.pad_id,
-            label_smoothing=label_smoothing,
+    def _weights(self) -> dict[str, Tensor]:
+        return dict(self.model.named_parameters())
+
+    def _logits(self, model: TextTransformer, batch: Batch) -> Tensor:
+        """(N, T, V) in float32."""
+        device, bf16 = self.options.device, self.options.precision == "bf16"
+        with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=bf16):
+            logits = model(*(side.to(device) for side in batch.inputs))
+        return logits.float()
+
+    def _loss(self, logits: Tensor, batch: Batch, label_smoothing: float) -> Tensor:
+        """Mean cross-entropy of a batch's labels, in nats."""
+        labels = batch.labels.to(logits.device).flatten()
+        return nn.functional.cross_entropy(
+            logits.flatten(0, 1), labels, ignore_index=self.config.pad_id, label_smoothing=label_smoothing
         )
-        return loss, int((labels != self.model.config.pad_id).sum())
 
-    def _end_epoch(self, began: float) -> None:
+    def _evaluate(self) -> None:
         progress = self.progress
-        averaged = progress.step >= self.options.warmup_steps
-        judged: TextTransformer = self.average.module if averaged else self.model  # type: ignore[assignment]
-        dev_loss = self.dev_loss(judged)
-        progress.seconds = time.monotonic() - began
+        self.average.at_evaluation(self._weights())
+        self.averaged.load_state_dict(self.model.state_dict())
+        self.averaged.load_state_dict(self.average.mean() or {}, strict=False)
+        dev_loss, dev_accuracy = self.judge(self.averaged)
         row = {
-            "epoch": progress.epoch + 1,
+            "epoch": progress.epoch + (progress.batch > 0),
             "step": progress.step,
+            "learning_rate": float(f"{self.optimizer.param_groups[0]['lr']:.4g}"),
             "train_loss": round(progress.loss_sum / progress.labels, 4),
             "dev_loss": round(dev_loss, 4),
+            "dev_accuracy": round(dev_accuracy, 4),
             "labels": progress.labels,
-            "seconds": round(progress.seconds, 1),
         }
-        self.log.append(row)
-        write_log(self.folder / LOG, self.log)
+        progress.log.append(row)
+        progress.timing.append(
+            {"step": progress.step, "seconds": round(progress.seconds, 1), "tokens_per_second": round(self._speed())}
+        )
+        write_log(self.folder / LOG, progress.log)
+        write_log(self.folder / TIMING, progress.timing)
         tqdm.write("  ".join(f"{name} {value}" for name, value in row.items()))
+        progress.without_better += 1
         if dev_loss < progress.best_loss:
-            progress.best_loss = dev_loss
-            save_checkpoint(self.folder / "checkpoint", judged, self.source_tokenizer, self.target_tokenizer)
-        progress.epoch, progress.batch, progress.loss_sum, progress.labels = progress.epoch + 1, 0, 0.0, 0
+            progress.best_loss, progress.without_better = dev_loss, 0
+            save_weights(self.folder / CHECKPOINT / WEIGHTS, self.averaged)
+        progress.loss_sum, progress.labels, progress.tokens = 0.0, 0, 0
 
     @torch.inference_mode()
-    def dev_loss(self, model: TextTransformer) -> float:
-        """Nats a label on the dev pairs, without smoothing or dropout."""
+    def judge(self, model: TextTransformer) -> tuple[float, float]:
+        """Nats a label on the dev set, and the share of labels that were likeliest; no smoothing, no dropout."""
         model.eval()
-        total = labels = 0.0
-        for pairs in bucketed(self.dev_pairs, self.options.tokens_per_batch):
-            loss, count = self._loss(model, self._batch(pairs), label_smoothing=0.0)
-            total += loss.item() * count
-            labels += count
-        return total / labels
+        total = right = labels = 0.0
+        for examples in bucketed(self.dev, self.options.tokens_per_batch):
+            batch = self._batch(examples)
+            logits, real = self._logits(model, batch), batch.labels != self.config.pad_id  # (N, T, V), (N, T)
+            total += self._loss(logits, batch, label_smoothing=0.0).item() * int(real.sum())
+            right += int((logits.argmax(dim=-1).cpu() == batch.labels)[real].sum())
+            labels += int(real.sum())
+        return total / labels, right / labels
 
-    def _epoch_batches(self, epoch: int) -> Iterator[Batch]:
-        seed_sampling(self.options.seed * 1_000_003 + epoch)
-        pairs = self._encode(self.train_pairs, self.options.subword_sampling, self.model)
+    def _epoch_batches(self, epoch: int) -> list[Batch]:
+        drawn = self.task.train(epoch)
+        examples = self._that_fit(drawn)
+        longest = self.config.max_length
+        if not examples:
+            raise ValueError(f"No training example fits into the {longest} tokens that the model reads.")
+        if epoch == 0 and len(examples) < len(drawn):
+            tqdm.write(f"{len(drawn) - len(examples):,} of {len(drawn):,} examples have more than {longest} tokens.")
         shuffle = random.Random(f"{self.options.seed} {epoch}")
-        for batch in bucketed(pairs, self.options.tokens_per_batch, shuffle):
-            yield self._batch(batch)
+        return [self._batch(batch) for batch in bucketed(examples, self.options.tokens_per_batch, shuffle)]
 
-    def _batch(self, pairs: Sequence[PairIds]) -> Batch:
-        return make_batch(pairs, self.model.config.pad_id, self.model.config.bos_id)
+    def _batch(self, examples: Sequence[Example]) -> Batch:
+        return make_batch(examples, self.config.pad_id, self.config.bos_id)
 
-    def _encode(self, pairs: Sequence[Pair], sampling: float | None, model: TextTransformer) -> list[PairIds]:
-        end, limit = model.config.eos_id, model.config.max_length
-        encoded = [
-            ([*self.source_tokenizer.ids(source, sampling), end], [*self.target_tokenizer.ids(target, sampling), end])
-            for source, target in pairs
-        ]
-        return [pair for pair in encoded if max(map(len, pair)) <= limit]
+    def _that_fit(self, examples: Sequence[Example]) -> list[Example]:
+        ended = [tuple([*side, self.config.eos_id] for side in example) for example in examples]
+        return [example for example in ended if max(map(len, example)) <= self.config.max_length]
+
+    def _save_snapshot(self) -> None:
+        if self.progress.step in self.options.snapshots:
+            path = self.folder / CHECKPOINT / snapshot_file(self.progress.step)
+            path.parent.mkdir(exist_ok=True)
+            save_weights(path, self.model)
+
+    def _settings(self) -> dict[str, object]:
+        """All that the run depends on, as it comes back from JSON."""
+        vocabularies = [zlib.crc32(tokenizer.model) for tokenizer in self.task.tokenizers]
+        own = {"vocabularies": vocabularies, "subword_sampling": self.task.subword_sampling}
+        return json.loads(json.dumps(asdict(self.config) | asdict(self.options) | dict(self.task.settings) | own))
 
     def _save_state(self) -> None:
-        tensors = {}
-        for name, parameter in self.model.named_parameters():
-            tensors[f"model.{name}"] = parameter.detach()
-            for key, value in self.optimizer.state[parameter].items():
-                tensors[f"optimizer.{key}.{name}"] = value
-        for name, parameter in self.average.module.named_parameters():
-            tensors[f"average.{name}"] = parameter.detach()
-        tensors["averaged_steps"] = self.average.n_averaged
-        metadata = {"options": asdict(self.options), "progress": asdict(self.progress), "log": self.log}
-        write_safetensors(self.folder / STATE, tensors, {key: json.dumps(value) for key, value in metadata.items()})
-
-    def _load_state(self) -> None:
-        with safetensors.safe_open(self.folder / STATE, "pt", device=self.options.device) as file:
-            metadata = file.metadata()
-            began_with = TrainingOptions(**json.loads(metadata["options"]))
-            if began_with != self.options:
-                odd = [k for k, v in asdict(began_with).items() if v != getattr(self.options, k)]
-                raise ValueError(f"The run in {self.folder} began with other options: {', '.join(odd)}.")
-            self.progress = Progress(**json.loads(metadata["progress"]))
-            self.log = json.loads(metadata["log"])
-            with torch.no_grad():
-                for name, parameter in self.model.named_parameters():
-                    parameter.copy_(file.get_tensor(f"model.{name}"))
-                    self.optimizer.state[parameter] = {
-                        key: file.get_tensor(f"optimizer.{key}.{name}") for key in ("step", "exp_avg", "exp_avg_sq")
-                    }
-                for name, parameter in self.average.module.named_parameters():
-                    parameter.copy_(file.get_tensor(f"average.{name}"))
-                self.average.n_averaged.copy_(file.get_tensor("averaged_steps"))
+        save_state(self.folder / STATE, self._settings(), self.progress, self.model, self.optimizer, self.average)
 
 
-def write_log(path: Path, rows: Sequence[dict[str, float]]) -> None:
+def write_log(path: Path, rows: Sequence[Row]) -> None:
     """Write a table of numbers as CSV, its columns those of the first row."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, rows[0].keys(), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_whole(path, text.getvalue().encode("utf-8"))

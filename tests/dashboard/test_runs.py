@@ -7,7 +7,7 @@ from small_checkpoint import write_small_checkpoint
 from dashboard import runs
 from dashboard.runs import MOST_CHARACTERS, Answer, Problem, Question
 from transformer.checkpoint import CheckpointError
-from transformer.decoding import greedy, length_limit
+from transformer.decoding import decode, length_limit
 
 TEXT = "the cat sees the sea"
 
@@ -24,7 +24,7 @@ def test_the_translation_is_the_greedy_one_and_was_read_one_token_late():
     got = answer()
     asked = runs.checkpoint("first")
     source = torch.tensor([asked.source_ids(TEXT)])
-    decoded = greedy(asked.model, source, length_limit(source.size(1), asked.config.max_length))[0]
+    decoded = decode(asked.model, source, length_limit(source.size(1), asked.config.max_length))[0][0]
     assert got.translation == asked.target_tokenizer.text(decoded.ids)
     assert got.predicted == tuple(asked.target_tokenizer.labels(decoded.ids))
     assert got.recording.tokens["target"][0] == ["<s>", *got.predicted[:-1]]

@@ -8,8 +8,10 @@ from small_models import made_up_pairs, small_config, small_tokenizers
 
 from transformer import TextTransformer
 from transformer.checkpoint import Checkpoint, load_checkpoint
+from transformer.tasks import translate
 from transformer.tokens import Tokenizer
-from transformer.training import Training, TrainingOptions
+from transformer.training import Training
+from transformer.training_options import TrainingOptions
 
 
 @pytest.fixture(scope="session")
@@ -28,7 +30,7 @@ def trained_run(tmp_path_factory: pytest.TempPathFactory, tokenizers: tuple[Toke
         epochs=30, tokens_per_batch=200, learning_rate=5e-3, warmup_steps=20, averaging=0.9, label_smoothing=0.0
     )
     pairs = made_up_pairs()
-    Training(folder, model, *tokenizers, pairs, pairs[::4], options).run()
+    Training(folder, model, translate(tokenizers, pairs, pairs[::4]), options).run()
     return folder
 
 

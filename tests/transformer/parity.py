@@ -1,5 +1,6 @@
 """Ours beside torch's: the same weights, the same inputs, then everything that comes out is compared."""
 
+import inspect
 import math
 from collections.abc import Callable
 
@@ -105,3 +106,9 @@ def assert_parity(
         everything(lambda **leaves: ours(**leaves, **arguments), tensors, ours),
         everything(lambda **leaves: theirs(**leaves, **given), tensors, theirs),
     )
+
+
+def arguments_of(function: Callable) -> list[tuple]:
+    """Names and defaults of what can be given in order; what is ours alone (``cache``) goes by name only."""
+    parameters = inspect.signature(function).parameters.values()
+    return [(p.name, p.default) for p in parameters if p.kind is not p.KEYWORD_ONLY]

@@ -6,10 +6,11 @@ from collections import Counter
 from itertools import chain
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.batches import bucketed, make_batch, read_pairs
+from transformer.batches import bucketed, drop_words, make_batch, read_pairs, read_sentences
 
 PAIRS = st.lists(
     st.tuples(st.lists(st.integers(4, 9), min_size=1, max_size=12), st.lists(st.integers(4, 9), min_size=1, max_size=9))
@@ -58,9 +59,39 @@ def test_a_pair_longer_than_a_batch_stands_alone():
 
 def test_the_decoder_reads_the_labels_one_token_late():
     batch = make_batch([([11, 12, 3], [21, 22, 23, 3]), ([13, 3], [24, 3])], pad_id=0, bos_id=2)
-    assert batch.source.tolist() == [[11, 12, 3], [13, 3, 0]]
-    assert batch.target.tolist() == [[2, 21, 22, 23], [2, 24, 0, 0]]
+    source, target = batch.inputs
+    assert source.tolist() == [[11, 12, 3], [13, 3, 0]]
+    assert target.tolist() == [[2, 21, 22, 23], [2, 24, 0, 0]]
     assert batch.labels.tolist() == [[21, 22, 23, 3], [24, 3, 0, 0]]
+
+
+def test_a_decoder_alone_reads_its_labels_one_token_late():
+    batch = make_batch([([21, 22, 23, 3],), ([24, 3],)], pad_id=0, bos_id=2)
+    assert [side.tolist() for side in batch.inputs] == [[[2, 21, 22, 23], [2, 24, 0, 0]]]
+    assert batch.labels.tolist() == [[21, 22, 23, 3], [24, 3, 0, 0]]
+
+
+def test_texts_of_one_side_are_grouped_by_their_length():
+    texts = [([5] * length,) for length in (9, 1, 9, 1, 9, 1)]
+    assert [[len(text) for (text,) in batch] for batch in bucketed(texts, 27)] == [[1, 1, 1], [9, 9, 9]]
+
+
+@pytest.mark.parametrize("sides", [1, 2])
+def test_word_dropout_makes_a_share_of_what_the_decoder_reads_unknown(sides):
+    rows = [[7] * 40 + [3], [8] * 25 + [3]] * 30
+    batch = make_batch([(row,) * sides for row in rows], pad_id=0, bos_id=2)
+    torch.manual_seed(0)
+    dropped = drop_words(batch, 0.3, unk_id=1, kept=(0, 2))
+    assert torch.equal(dropped.labels, batch.labels)
+    assert all(torch.equal(*pair) for pair in zip(dropped.inputs[:-1], batch.inputs[:-1], strict=True))
+    before, after = batch.inputs[-1], dropped.inputs[-1]
+    words = (before != 0) & (before != 2)
+    assert torch.equal(after[~words], before[~words])
+    assert set(after[words].tolist()) == {1, 7, 8}
+    assert torch.equal(after[after != 1], before[after != 1])
+    assert 0.27 < float((after[words] == 1).float().mean()) < 0.33
+    torch.manual_seed(0)
+    assert torch.equal(drop_words(batch, 0.3, unk_id=1, kept=(0, 2)).inputs[-1], after)
 
 
 # Files.
@@ -135,3 +166,20 @@ def test_what_is_not_a_file_is_refused(tmp_path):
     for path in (tmp_path / "missing.tsv", tmp_path):
         with pytest.raises(ValueError, match="There is no file"):
             read_pairs(path)
+
+
+def test_sentences_are_lines_that_are_not_blank(tmp_path):
+    text = 'the cat\n\n  \n "a\tb"  \n猫'
+    assert read_sentences(write(tmp_path / "a.txt", text)) == ["the cat", '"a\tb"', "猫"]
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress("né\r\n\r\ncat".encode()))
+    assert read_sentences(tmp_path / "a.txt.gz") == ["né", "cat"]
+
+
+def test_sentences_that_are_not_there_are_missed(tmp_path):
+    with pytest.raises(ValueError, match=r"a\.txt holds no text"):
+        read_sentences(write(tmp_path / "a.txt", "\n \n"))
+    with pytest.raises(ValueError, match="There is no file"):
+        read_sentences(tmp_path / "missing.txt")
+    (tmp_path / "b.txt").write_bytes(b"\xff")
+    with pytest.raises(ValueError, match=r"b\.txt cannot be read"):
+        read_sentences(tmp_path / "b.txt")

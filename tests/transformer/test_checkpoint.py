@@ -30,7 +30,7 @@ def refused(folder: Path) -> str:
 
 @torch.no_grad()
 def test_float32_comes_back_bit_for_bit_and_float16_nearly(tmp_path, tokenizers):
-    model = small_model()
+    model = small_model().requires_grad_(False)  # torch adds in another order where there are gradients
     expected = model(*padded_batch())
     save_checkpoint(tmp_path / "exact", model, *tokenizers, dtype=torch.float32)
     save_checkpoint(tmp_path / "half", model, *tokenizers)
@@ -212,3 +212,32 @@ def test_a_model_in_training_is_saved_without_being_changed(tmp_path, tokenizers
     assert all(parameter.requires_grad for parameter in model.parameters())
     assert all(torch.equal(parameter, before[name]) for name, parameter in model.named_parameters())
     assert isinstance(load_checkpoint(tmp_path / "a").model, TextTransformer)
+
+
+def decoder(**changes: object) -> TextTransformer:
+    return small_model(**({"architecture": "decoder", "target_vocabulary": 290} | changes))
+
+
+@torch.no_grad()
+def test_a_decoder_alone_has_one_vocabulary(tmp_path, tokenizers):
+    model = decoder().requires_grad_(False)
+    save_checkpoint(tmp_path / "a", model, tokenizers[0], dtype=torch.float32)
+    assert {path.name for path in (tmp_path / "a").iterdir()} == {"config.json", "model.safetensors", "source.model"}
+    read = load_checkpoint(tmp_path / "a")
+    assert read.source_tokenizer.model == read.target_tokenizer.model == tokenizers[0].model
+    assert torch.equal(read.model(padded_batch()[0]), model(padded_batch()[0]))
+    (tmp_path / "a/source.model").unlink()
+    assert "lacks its file source.model" in refused(tmp_path / "a")
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_decoders_vocabulary_fits_both_its_ends(side, tmp_path, tokenizers):
+    model = decoder(tie_output=False, **{f"{side}_vocabulary": 283})
+    save_checkpoint(tmp_path / "a", model, tokenizers[0])
+    assert "source.model has 290 pieces, but config.json says 283" in refused(tmp_path / "a")
+
+
+def test_a_model_is_saved_with_as_many_vocabularies_as_it_has(tmp_path, tokenizers):
+    for model, some in ((decoder(), tokenizers), (small_model(), tokenizers[:1])):
+        with pytest.raises(ValueError, match="zip"):
+            save_checkpoint(tmp_path / "a", model, *some)

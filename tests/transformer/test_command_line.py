@@ -12,7 +12,7 @@ from small_models import made_up_pairs
 from transformer import load_checkpoint
 from transformer.__main__ import main
 from transformer.batches import Pair
-from transformer.training import TrainingOptions
+from transformer.training_options import TrainingOptions
 
 PAIRS = made_up_pairs()
 
@@ -48,6 +48,46 @@ def test_lines_are_translated_in_their_order_and_blank_lines_stay_blank(batch_si
     arguments = ["translate", "--checkpoint", str(trained_run / "checkpoint"), "--batch-size", batch_size]
     assert main(arguments) == 0
     assert capsys.readouterr().out.split("\n") == [*expected, ""]
+
+
+def test_every_beam_is_printed_with_its_score_and_the_best_is_the_translation(trained_run, capsys):
+    arguments = ["translate", "--checkpoint", str(trained_run / "checkpoint"), "--method", "beam", "--beams", "3"]
+    source, target = PAIRS[7]
+    assert main([*arguments, source]) == 0
+    assert capsys.readouterr().out == target + "\n"
+    assert main([*arguments, "--all-beams", source]) == 0
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    scores = [float(score) for score, _ in rows]
+    assert (len(rows), rows[0][1]) == (3, target)
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_sampling_follows_its_options(trained_run, capsys):
+    arguments = ["translate", "--checkpoint", str(trained_run / "checkpoint"), PAIRS[7][0], "--method", "sample"]
+    out = {}
+    for name, more in {
+        "hot": ["9"],
+        "again": ["9"],
+        "other": ["9", "--seed", "2"],
+        "one": ["9", "--top-k", "1"],
+    }.items():
+        assert main([*arguments, "--temperature", *more]) == 0
+        out[name] = capsys.readouterr().out
+    assert out["hot"] == out["again"] != out["other"]
+    assert out["one"] == PAIRS[7][1] + "\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--all-beams"], "--all-beams wants --method beam."),
+        (["--method", "beam", "--beams", "0"], "beams must be at least 1, not 0."),
+        (["--method", "sample", "--temperature", "0"], "temperature must be above 0, not 0.0"),
+    ],
+)
+def test_decoding_options_that_make_no_sense_are_refused(options, sentence, trained_run, capsys):
+    assert main(["translate", "--checkpoint", str(trained_run / "checkpoint"), "a dog", *options]) == 2
+    assert capsys.readouterr().err.startswith(sentence)
 
 
 def test_nothing_on_standard_input_is_nothing_on_standard_output(trained_run, capsys, monkeypatch):
@@ -86,11 +126,64 @@ def test_figures_come_as_json(trained_run, tmp_path, capsys):
     assert main([*arguments, "--output", str(tmp_path / "metrics.json")]) == 0
     out, err = capsys.readouterr()
     figures = json.loads(out)
-    assert set(figures) == {"test", "unseen"}
+    assert set(figures) == {"test", "unseen", "decoding"}
     assert set(figures["test"]) == {"bleu", "chrf", "sentences", "bleu_signature", "chrf_signature"}
     assert (figures["test"]["bleu"], figures["test"]["sentences"], figures["unseen"]["sentences"]) == (100.0, 9, 6)
     assert (tmp_path / "metrics.json").read_text(encoding="utf-8") == out
     assert err == ""
+
+
+def write_alignments(path: Path, pairs: list[Pair]) -> str:
+    lines = [
+        {"source": source, "target": target, "source_tokens": source.split(), "target_tokens": target.split()}
+        | {"sure": [[1, 0]], "possible": []}
+        for source, target in pairs
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return str(path)
+
+
+def test_alignments_are_a_table_and_their_figures_stand_in_the_file(trained_run, tmp_path, capsys):
+    path, output = write_alignments(tmp_path / "a.jsonl", PAIRS[:6]), tmp_path / "metrics.json"
+    arguments = ["evaluate", "--checkpoint", str(trained_run / "checkpoint"), "--alignment", path]
+    assert main([*arguments, "--output", str(output)]) == 0
+    out, err = capsys.readouterr()
+    figures = json.loads(output.read_text(encoding="utf-8"))
+    assert set(figures) == {"alignment"}
+    first = figures["alignment"]["heads"][0]
+    assert first["heads"] == {"site": "transformer.decoder.layers.0.multihead_attn", "head": 0}
+    assert (first["loss_cost"], figures["alignment"]["rows"]) == (None, "predicts")
+    assert f"{first['error']['aer']:.3f}  {first['error']['low']:.3f}-{first['error']['high']:.3f}" in out
+    assert err == ""
+    assert main([*arguments, "--alignment-rows", "reads"]) == 0
+    assert "from the row that reads a piece\n" in capsys.readouterr().out
+
+
+def test_with_test_pairs_alignments_come_beside_the_scores_and_with_costs(trained_run, tmp_path, capsys):
+    path, output = write_alignments(tmp_path / "a.jsonl", PAIRS[:6]), tmp_path / "metrics.json"
+    test = write_pairs(tmp_path / "test.tsv", PAIRS[:9])
+    arguments = ["evaluate", "--checkpoint", str(trained_run / "checkpoint"), "--test", test, "--alignment", path]
+    assert main([*arguments, "--output", str(output)]) == 0
+    figures = json.loads(output.read_text(encoding="utf-8"))
+    assert set(figures) == {"test", "decoding", "alignment"}
+    assert all(one["loss_cost"] is not None for one in figures["alignment"]["heads"])
+    assert "cost" in capsys.readouterr().out
+
+
+def test_alignments_of_the_other_direction_are_turned_round(trained_run, tmp_path, capsys):
+    path = write_alignments(tmp_path / "a.jsonl", [(target, source) for source, target in PAIRS[:6]])
+    arguments = ["evaluate", "--checkpoint", str(trained_run / "checkpoint"), "--alignment", path]
+    assert main([*arguments, "--alignment-reversed"]) == 0
+    turned = capsys.readouterr().out
+    assert main(arguments) == 0  # as a translation into the source's language, which it is not
+    assert turned != capsys.readouterr().out
+
+
+def test_what_to_measure_on_must_be_given(tmp_path, capsys):
+    assert "give --test, --alignment or both" in refused(["evaluate"], capsys)
+    path = write_alignments(tmp_path / "a.jsonl", PAIRS[:6])
+    assert "--test, which is missing" in refused(["evaluate", "--alignment", path, "--train", "x.tsv"], capsys)
+    assert "There is no file x.jsonl" in refused(["evaluate", "--alignment", "x.jsonl"], capsys)
 
 
 def test_files_that_are_missing_or_odd_are_one_sentence(trained_run, tmp_path, capsys):
@@ -112,8 +205,9 @@ def train_arguments(tmp_path: Path, **changes: object) -> list[str]:
 
 def test_training_leaves_a_checkpoint_that_translates(tmp_path, capsys):
     assert main(train_arguments(tmp_path)) == 0
-    assert "48 pairs, 48 for dev" in capsys.readouterr().out
-    assert {path.name for path in (tmp_path / "run").iterdir()} == {"checkpoint", "log.csv", "state.safetensors"}
+    assert "48 examples an epoch, 48 for dev" in capsys.readouterr().out
+    written = {path.name for path in (tmp_path / "run").iterdir()}
+    assert written == {"checkpoint", "log.csv", "timing.csv", "state.safetensors"}
     assert main(["translate", "--checkpoint", str(tmp_path / "run/checkpoint"), "bread"]) == 0
 
 
@@ -156,7 +250,8 @@ def test_help_names_every_option_with_its_default(command, capsys):
     if command == ["train"]:
         for name, default in vars(TrainingOptions()).items():
             assert f"--{name.replace('_', '-')}" in text
-            assert f"default: {default}" in text
+            assert default in (None, ()) or f"default: {default}" in text
+        assert "None" not in text
     elif not command:
         for name in ("train", "evaluate", "translate"):
             assert name in text

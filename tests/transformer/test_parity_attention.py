@@ -1,6 +1,5 @@
 """MultiheadAttention against torch.nn's: outputs, patterns, gradients, first weights."""
 
-import inspect
 from dataclasses import dataclass
 
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 from parity import (
     DTYPES,
     MASK_KINDS,
+    arguments_of,
     assert_parity,
     causal_besides,
     normal,
@@ -238,7 +238,4 @@ def test_parameters_are_made_on_the_device_and_in_the_dtype(arguments: dict) -> 
     ],
 )
 def test_arguments_have_torchs_names_order_and_defaults(ours, theirs) -> None:
-    def of(function):
-        return [(p.name, p.default) for p in inspect.signature(function).parameters.values()]
-
-    assert of(ours) == of(theirs)
+    assert arguments_of(ours) == arguments_of(theirs)

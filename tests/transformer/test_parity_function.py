@@ -149,7 +149,7 @@ def compare(tensors: dict[str, Tensor], others: dict) -> None:
     )
 
 
-def test_arguments_are_torchs_in_torchs_order_and_one_more() -> None:
+def test_arguments_are_torchs_in_torchs_order_and_two_more() -> None:
     ours = [(p.name, p.default) for p in inspect.signature(multi_head_attention_forward).parameters.values()]
     theirs = [(p.name, p.default) for p in inspect.signature(F.multi_head_attention_forward).parameters.values()]
-    assert ours == [*theirs, ("attend", None)]
+    assert ours == [*theirs, ("attend", None), ("cache", None)]

@@ -1,8 +1,5 @@
 """One encoder layer and one decoder layer against torch.nn's: outputs, gradients, first weights."""
 
-import inspect
-from collections.abc import Callable
-
 import pytest
 import torch
 from hypothesis import given
@@ -10,6 +7,7 @@ from hypothesis import strategies as st
 from parity import (
     DTYPES,
     MASK_KINDS,
+    arguments_of,
     assert_parity,
     causal_besides,
     normal,
@@ -219,8 +217,8 @@ def test_every_dropout_runs_once(ours: type, theirs: type) -> None:
     """A layer that used ``dropout`` twice and ``dropout2`` never would give the same numbers."""
     layer, ran = ours(E, H, 12), []
     dropouts = {name: module for name, module in layer.named_modules() if isinstance(module, nn.Dropout)}
-    for name, dropout in dropouts.items():
-        dropout.register_forward_hook(lambda module, args, out, name=name: ran.append(name))
+    for name, module in dropouts.items():
+        module.register_forward_hook(lambda module, args, out, name=name: ran.append(name))
     layer(**inputs_of(ours))
     assert sorted(ran) == sorted(dropouts)
     assert dropouts.keys() == {n for n, m in theirs(E, H, 12).named_modules() if isinstance(m, nn.Dropout)}
@@ -241,11 +239,8 @@ def test_same_seed_gives_the_same_first_weights_in_the_same_order(ours: type, th
 
 @pairs
 def test_arguments_have_torchs_names_order_and_defaults(ours: type, theirs: type) -> None:
-    def of(function: Callable) -> list[tuple]:
-        return [(p.name, p.default) for p in inspect.signature(function).parameters.values()]
-
-    assert of(ours) == of(theirs)
-    assert of(ours.forward) == of(theirs.forward)
+    assert arguments_of(ours) == arguments_of(theirs)
+    assert arguments_of(ours.forward) == arguments_of(theirs.forward)
 
 
 @pairs

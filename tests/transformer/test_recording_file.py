@@ -14,7 +14,7 @@ from small_models import padded_batch, small_model, untrained_checkpoint
 from torch import Tensor
 
 from transformer import MultiheadAttention, Transformer, open_recording, record
-from transformer.decoding import greedy
+from transformer.decoding import decode
 from transformer.recording import Recording
 from transformer.recording_file import RecordingError
 
@@ -77,7 +77,7 @@ def decoding_steps() -> Recording:
     checkpoint = untrained_checkpoint()
     vocabularies = {"source": checkpoint.source_tokenizer, "target": checkpoint.target_tokenizer}
     with record(checkpoint.model, vocabularies) as recording:
-        greedy(checkpoint.model, padded_batch()[0], limit=4)
+        decode(checkpoint.model, padded_batch()[0], 4)
     return recording
 
 

@@ -7,7 +7,7 @@ from small_models import ODD_TEXTS, made_up_pairs, padded_batch, small_model, un
 from torch import nn
 
 from transformer import MultiheadAttention, Transformer, TransformerDecoder, TransformerDecoderLayer, record
-from transformer.decoding import greedy, pad
+from transformer.decoding import decode, pad
 
 
 class Numbered:
@@ -146,15 +146,19 @@ def test_attention_that_stands_nowhere_we_know_is_other():
 def test_decoding_steps_are_runs_and_each_knows_its_tokens():
     model = small_model()
     with record(model, VOCABULARIES) as recording:
-        (decoded,) = greedy(model, torch.tensor([[11, 12, 3]]), limit=5)
-    cross = recording.site("cross", 0)
+        ((decoded,),) = decode(model, torch.tensor([[11, 12, 3]]), 5)
+    cross, own = recording.site("cross", 0), recording.site("decoder", 0)
     fed = ["t2", *VOCABULARIES["target"].labels(decoded.ids)]
     assert len(recording.runs) == len(decoded.ids) == 5
     for step in range(5):
-        assert recording.query_tokens(cross, run=step) == fed[: step + 1]
+        assert recording.query_tokens(cross, run=step) == [fed[step]]
+        assert recording.query_tokens(own, run=step) == [fed[step]]
+        assert recording.key_tokens(own, run=step) == fed[: step + 1]
         assert recording.key_tokens(cross, run=step) == ["s11", "s12", "s3"]  # read once, looked at in every step
-        assert recording.pattern(cross, run=step).shape == (3, step + 1, 3)
-    assert recording.query_tokens(cross) == fed[:5]
+        assert recording.pattern(cross, run=step).shape == (3, 1, 3)
+        assert recording.pattern(own, run=step).shape == (3, 1, step + 1)
+    assert recording.query_tokens(cross) == fed[4:5]
+    assert recording.tokens["target"] == [fed[:5]]
     assert recording.query_tokens(recording.site("encoder", 0)) == ["s11", "s12", "s3"]
 
 
@@ -163,7 +167,7 @@ def test_a_second_source_names_the_steps_that_follow_it():
     model = small_model()
     with record(model, VOCABULARIES) as recording:
         for first in (11, 21):
-            greedy(model, pad([[first, 3]], 0), limit=2)
+            decode(model, pad([[first, 3]], 0), 2)
     cross = recording.site("cross", 0)
     assert [recording.key_tokens(cross, run=i)[0] for i in range(4)] == ["s11", "s11", "s21", "s21"]
 

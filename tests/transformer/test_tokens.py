@@ -133,3 +133,28 @@ def test_other_bytes_are_no_vocabulary(content):
 def test_a_vocabulary_that_the_text_cannot_fill_is_refused_in_a_sentence(vocabulary, reason):
     with pytest.raises(ValueError, match=f"No vocabulary of {vocabulary} pieces .*{reason}"):
         Tokenizer.train([source for source, _ in made_up_pairs()], vocabulary)
+
+
+def test_letters_are_the_whole_vocabulary_in_their_order():
+    tokenizer = Tokenizer.of_letters("zaé猫9")
+    assert tokenizer.labels(range(len(tokenizer))) == ["<pad>", "<unk>", "<s>", "</s>", "z", "a", "é", "猫", "9"]
+    assert tokenizer.ids("9a猫") == [8, 5, 7]
+    assert tokenizer.text([2, 8, 5, 7, 3]) == "9a猫"
+    assert tokenizer.ids("") == []
+    assert Tokenizer.of_letters("x").ids("xx") == [4, 4]
+
+
+def test_characters_that_no_letter_stands_for_are_named(tokenizers):
+    tokenizer = Tokenizer.of_letters("abc")
+    assert tokenizer.unknown_characters("abé c猫猫") == ["é", " ", "猫"]
+    assert tokenizer.unknown_characters("abc") == tokenizers[0].unknown_characters("é猫") == []
+    with pytest.raises(ValueError, match=r"no token for 'é' ' ' '猫'; it reads abc$"):
+        tokenizer.ids("abé c猫猫")
+    with pytest.raises(ValueError, match=r"it reads 一.{39}… \(90 letters\)"):
+        Tokenizer.of_letters("".join(chr(0x4E00 + i) for i in range(90))).ids("x")
+
+
+@pytest.mark.parametrize("letters", ["", "aba", "a b", "a▁", "a\n", "a\x07"])
+def test_what_is_no_set_of_letters_is_refused(letters):
+    with pytest.raises(ValueError, match="printable, not blank, and each stand once"):
+        Tokenizer.of_letters(letters)
