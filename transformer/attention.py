@@ -18,6 +18,7 @@ from transformer.projection import (
     check_inputs,
     in_projection,
     in_projection_packed,
+    project,
     split_heads,
     static_heads,
     swap_batch_axis,
@@ -218,8 +219,8 @@ def multi_head_attention_forward(
     masks = AttentionMasks(attn_mask, key_padding_mask, is_causal, appended)
     attend = attend or DotProductAttention()
     heads, pattern = attend(q, k, v, masks, dropout_p if training else 0.0, need_weights)
-    joined = heads.permute(2, 0, 1, 3).reshape(length, batch, width)  # (N, H, L, D) -> (L, N, E)
-    output = F.linear(joined, out_proj_weight, out_proj_bias)
+    joined = heads.transpose(1, 2).reshape(batch, length, width).transpose(0, 1)  # (N, H, L, D) -> (L, N, E)
+    output = project(joined, out_proj_weight, out_proj_bias)
 
     if pattern is not None and average_attn_weights:
         pattern = pattern.mean(dim=1)

@@ -25,11 +25,11 @@ def in_projection_packed(
     """
     width = query.size(-1)
     if key is value and query is key:
-        q, k, v = F.linear(query, weight, bias).chunk(3, dim=-1)
+        q, k, v = project(query, weight, bias).chunk(3, dim=-1)
         return q, k, v
     if key is value:
-        q = F.linear(query, weight[:width], None if bias is None else bias[:width])
-        k, v = F.linear(key, weight[width:], None if bias is None else bias[width:]).chunk(2, dim=-1)
+        q = project(query, weight[:width], None if bias is None else bias[:width])
+        k, v = project(key, weight[width:], None if bias is None else bias[width:]).chunk(2, dim=-1)
         return q, k, v
     w_q, w_k, w_v = weight.chunk(3)
     return in_projection(query, key, value, w_q, w_k, w_v, bias)
@@ -48,7 +48,17 @@ def in_projection(
         bias: (3E,) or None, in the order query, key, value
     """
     b_q, b_k, b_v = (None, None, None) if bias is None else bias.chunk(3)
-    return F.linear(query, w_q, b_q), F.linear(key, w_k, b_k), F.linear(value, w_v, b_v)
+    return project(query, w_q, b_q), project(key, w_k, b_k), project(value, w_v, b_v)
+
+
+def project(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """``F.linear`` on (S, N, E), done in the order of axes in which ``x`` lies in memory.
+
+    A batch-first tensor comes here as a transposed view; multiplied as it lies, it need not be copied first.
+    """
+    if x.transpose(0, 1).is_contiguous():
+        return F.linear(x.transpose(0, 1), weight, bias).transpose(0, 1)
+    return F.linear(x, weight, bias)
 
 
 def check_axes(query: Tensor, key: Tensor, value: Tensor) -> None:
