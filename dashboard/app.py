@@ -18,7 +18,7 @@ from starlette.staticfiles import StaticFiles
 # Streamlit puts this folder on the path, not the project's.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from dashboard import runs
+from dashboard import shelf
 from dashboard.words import current_words
 
 
@@ -30,7 +30,7 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
     """
     import dashboard.views.attention  # noqa: F401  imports torch and plotly
 
-    runs.warm_up()
+    shelf.warm_up()
     gc.collect()
     gc.freeze()
     yield

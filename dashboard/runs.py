@@ -4,40 +4,45 @@ Everything is cached by what was asked, a bounded number of answers for all view
 changed after it was made.
 """
 
-import json
-import logging
-import os
-from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import streamlit as st
 import torch
 
-from transformer.checkpoint import (
-    CHECKPOINTS,
-    WEIGHTS,
-    Checkpoint,
-    CheckpointError,
-    list_checkpoints,
-    load_checkpoint,
-)
+from dashboard import shelf
+from dashboard.fit import Problem, ids_of
+from transformer.checkpoint import Checkpoint
 from transformer.decoded import Decoded
 from transformer.decoding import decode, length_limit
 from transformer.recorder import record
 from transformer.recording import Recording
 
-MOST_CHARACTERS = 4_000
+MOST_CONTINUED = 20  # tokens that a decoder alone may add to a text
 
 
 @dataclass(frozen=True)
 class Question:
-    """What a viewer wants to see. Without a target, the model's own translation is taken."""
+    """What a viewer wants to see.
+
+    Attributes:
+        source: what the encoder reads, or the one text of a decoder alone.
+        target: without one, what the finished model answers is taken.
+        step: of training, whose weights are looked at; None for the finished ones.
+    """
 
     checkpoint: str
     source: str
     target: str | None = None
+    step: int | None = None
+
+
+@dataclass(frozen=True)
+class Written:
+    """A text of the model's own; ``finished`` is False where it stopped at the limit."""
+
+    text: str
+    finished: bool
 
 
 @dataclass(frozen=True)
@@ -45,158 +50,97 @@ class Answer:
     """One teacher-forced forward.
 
     Attributes:
-        predicted: what each decoder row is to predict, as labels: the target, one token on from what was read.
+        predicted: what each decoder row is to predict, as labels: the target, one token on from what was read. A
+            decoder alone is to predict its text; what comes after the text's last token is its own guess.
         probabilities: of each of them, given the ones before it.
-        translation: the target as text.
-        finished: False where the translation stopped at the limit.
+        target: as text; None for a decoder alone.
         spelled_as_bytes: characters that a vocabulary lacks, by stream.
     """
 
     recording: Recording
     predicted: tuple[str, ...]
     probabilities: tuple[float, ...]
-    translation: str
-    finished: bool
+    target: Written | None
     spelled_as_bytes: dict[str, list[str]]
 
 
-@dataclass(frozen=True)
-class Problem:
-    """Why there is nothing to see, and a text that would do.
-
-    Attributes:
-        name: of the message in the interface's texts, without its stream.
-        stream: which text it is about, ``source`` or ``target``.
-        length, limit: what the message's gaps are filled with.
-        cut: as much of the text as fits.
-    """
-
-    name: str
-    stream: str
-    length: int = 0
-    limit: int = 0
-    cut: str | None = None
-
-
-def checkpoint_folder() -> Path:
-    """Where checkpoints are looked for: the project's folder, or ``HEADLIGHT_CHECKPOINTS``."""
-    return Path(os.environ.get("HEADLIGHT_CHECKPOINTS") or CHECKPOINTS)
-
-
-def checkpoints() -> list[str]:
-    """Names to choose from."""
-    return list_checkpoints(checkpoint_folder())
-
-
-def warm_up() -> None:
-    """Load the first checkpoint that can be used before anybody asks; the page says what is wrong with the others."""
-    for name in checkpoints():
-        try:
-            checkpoint(name)
-        except CheckpointError as error:
-            logging.getLogger("headlight").warning("%s", error)
-        else:
-            return
-
-
-def opening_sentence(name: str) -> str:
-    """The first sample of the checkpoint's own measurements; nothing where there are none that can be read."""
-    try:
-        metrics = json.loads((checkpoint_folder() / name / "metrics.json").read_text(encoding="utf-8"))
-        return str(metrics["samples"][0]["source"])
-    except (OSError, ValueError, LookupError, TypeError):
-        return ""
-
-
-def checkpoint(name: str) -> Checkpoint:
-    """A checkpoint, loaded once for all viewers and again when its file changes.
-
-    Raises:
-        CheckpointError: see :func:`transformer.load_checkpoint`.
-    """
-    return _checkpoint(name, _changed(name))
+def reads_one_text(name: str) -> bool:
+    """Whether a checkpoint is a decoder alone, which goes on with its text."""
+    return _alone(shelf.checkpoint(name))
 
 
 def ask(question: Question) -> Answer | Problem:
     """Run the model, or say in what way the texts do not fit it."""
-    asked = checkpoint(question.checkpoint)
-    source = _ids(asked, "source", question.source)
+    asked = shelf.checkpoint(question.checkpoint, question.step)
+    alone = _alone(asked)
+    stream = "text" if alone else "source"
+    source = ids_of(asked, stream, question.source)
     if isinstance(source, Problem):
         return source
-    changed = _changed(question.checkpoint)
-    if question.target is None:
-        decoded = _translation(question.checkpoint, changed, source)
+    target: Sequence[int] | Problem
+    if alone:
+        target = [*source[:-1], _decoded(question.checkpoint, question.step, source).ids[0]]
+    elif question.target is None:
+        target = _decoded(question.checkpoint, None, source).ids
     else:
-        target = _ids(asked, "target", question.target)
-        if isinstance(target, Problem):
-            return target
-        decoded = Decoded(target, finished=True)
-    recording, probabilities = _forced(question.checkpoint, changed, source, decoded.ids)
-    spelled = {"source": asked.source_tokenizer.spelled_as_bytes(question.source)}
+        target = ids_of(asked, "target", question.target)
+    if isinstance(target, Problem):
+        return target
+    changed = shelf.changed(question.checkpoint, question.step)
+    recording, probabilities = _forced(question.checkpoint, question.step, changed, source, tuple(target))
+    spelled = {stream: asked.source_tokenizer.spelled_as_bytes(question.source)}
     if question.target is not None:
         spelled["target"] = asked.target_tokenizer.spelled_as_bytes(question.target)
+    ends = target[-1] == asked.config.eos_id
     return Answer(
         recording,
-        tuple(asked.target_tokenizer.labels(decoded.ids)),
+        tuple(asked.target_tokenizer.labels(target)),
         probabilities,
-        asked.target_tokenizer.text(decoded.ids),
-        decoded.finished,
+        None if alone else Written(asked.target_tokenizer.text(target), ends),
         spelled,
     )
 
 
-def _ids(asked: Checkpoint, stream: str, text: str) -> tuple[int, ...] | Problem:
-    encode = asked.source_ids if stream == "source" else asked.target_ids
-    limit = asked.config.max_length
-    read = text[:MOST_CHARACTERS]
-    ids = encode(read)
-    if len(text) > MOST_CHARACTERS:
-        return Problem("long.characters", stream, len(text), MOST_CHARACTERS, _beginning(read, encode, limit))
-    if len(ids) > limit:
-        return Problem("long.tokens", stream, len(ids), limit, _beginning(read, encode, limit))
-    if len(ids) == 1:  # only the end token
-        return Problem("empty", stream)
-    return tuple(ids)
+def written(question: Question) -> Written:
+    """What the weights that are looked at answer by themselves, or how a decoder alone goes on.
+
+    The source is one that :func:`ask` found no problem in.
+    """
+    asked = shelf.checkpoint(question.checkpoint, question.step)
+    decoded = _decoded(question.checkpoint, question.step, tuple(asked.source_ids(question.source)))
+    return Written(asked.target_tokenizer.text(decoded.ids), decoded.finished)
 
 
-def _beginning(text: str, encode: Callable[[str], list[int]], limit: int) -> str:
-    """As many characters from the beginning of a text as have at most ``limit`` tokens."""
-    characters = bisect_right(range(len(text)), limit, key=lambda length: len(encode(text[:length])))
-    while len(encode(text[:characters])) > limit:  # a few more characters may have one token less
-        characters -= 1
-    return text[:characters]
+def _alone(asked: Checkpoint) -> bool:
+    return asked.config.architecture == "decoder"
 
 
-def _changed(name: str) -> int:
-    weights = checkpoint_folder() / name / WEIGHTS
-    return weights.stat().st_mtime_ns if weights.is_file() else 0
+def _decoded(name: str, step: int | None, source: tuple[int, ...]) -> Decoded:
+    return _greedy(name, step, shelf.changed(name, step), source)
 
 
-@st.cache_resource(show_spinner=False, max_entries=4)
-def _checkpoint(name: str, changed: int) -> Checkpoint:
-    loaded = load_checkpoint(checkpoint_folder() / name)
-    architecture = loaded.config.architecture
-    if architecture != "encoder-decoder":
-        raise CheckpointError(f"{name} has the architecture {architecture}; the dashboard wants encoder-decoder.")
-    return loaded
-
-
-@st.cache_resource(show_spinner=False, max_entries=16)
-def _translation(name: str, changed: int, source: tuple[int, ...]) -> Decoded:
-    asked = _checkpoint(name, changed)
-    limit = length_limit(len(source), asked.config.max_length)
+@st.cache_resource(show_spinner=False, max_entries=32)
+def _greedy(name: str, step: int | None, changed: int, source: tuple[int, ...]) -> Decoded:
+    """What a source becomes, or what a decoder alone adds to it: a token at least, for the last row to predict."""
+    asked = shelf.checkpoint(name, step)
+    if _alone(asked):
+        source = source[:-1]
+        limit = min(MOST_CONTINUED, asked.config.max_length - len(source))  # the begin token is read too, the last not
+    else:
+        limit = length_limit(len(source), asked.config.max_length)
     return decode(asked.model, torch.tensor([source]), limit)[0][0]
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
 def _forced(
-    name: str, changed: int, source: tuple[int, ...], target: tuple[int, ...]
+    name: str, step: int | None, changed: int, source: tuple[int, ...], target: tuple[int, ...]
 ) -> tuple[Recording, tuple[float, ...]]:
     """Record a forward that reads the target one token late, and how likely each token of it was."""
-    asked = _checkpoint(name, changed)
-    read = [asked.config.bos_id, *target[:-1]]
+    asked = shelf.checkpoint(name, step)
+    read = torch.tensor([[asked.config.bos_id, *target[:-1]]])
+    inputs = (read,) if _alone(asked) else (torch.tensor([source]), read)
     vocabularies = {"source": asked.source_tokenizer, "target": asked.target_tokenizer}
     with torch.inference_mode(), record(asked.model, vocabularies) as recording:
-        logits = asked.model(torch.tensor([source]), torch.tensor([read]))  # (1, T, V)
+        logits = asked.model(*inputs)  # (1, T, V)
     likely = logits[0].softmax(dim=-1).gather(1, torch.tensor(target)[:, None])[:, 0]
     return recording, tuple(likely.tolist())

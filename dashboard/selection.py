@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.state import choice, number, switch
 from dashboard.words import Words
-from transformer.recording import Head, Kind, Recording
+from transformer.recording import READS, Head, Kind, Recording
 
 KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
 Rows = Literal["read", "predicted"]
@@ -16,12 +16,17 @@ Rows = Literal["read", "predicted"]
 
 @dataclass(frozen=True)
 class Selection:
-    """A kind of attention, a layer and a head of it (counted from 0), and how decoder rows are named."""
+    """A kind of attention, a layer and a head of it (counted from 0), and how decoder rows are named.
+
+    ``queries`` and ``keys`` are the streams that it reads: source and target, or the one text of a model alone.
+    """
 
     kind: Kind
     layer: int
     head: Head
     rows: Rows
+    queries: str
+    keys: str
 
     @property
     def only_head(self) -> int | None:
@@ -48,7 +53,9 @@ def draw(words: Words, recording: Recording) -> Selection:
     before_switch = across.container(width="content")
     averaged = switch(words["mean"], "mean", across)
     head = number(words("head", most=heads), "head", 1, heads, before_switch, disabled=averaged)
-    return Selection(kind, layer - 1, "mean" if averaged else head - 1, _rows(words, kind, across))
+    rows = _rows(words, kind, across)
+    queries, keys = READS[kind] if "cross" in present else ("text", "text")
+    return Selection(kind, layer - 1, "mean" if averaged else head - 1, rows, queries, keys)
 
 
 def _rows(words: Words, kind: Kind, across: DeltaGenerator) -> Rows:

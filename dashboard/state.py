@@ -56,11 +56,24 @@ def text(label: str, key: str, default: str, height: int, help: str) -> str:
 
 def number(label: str, key: str, default: int, most: int, where: DeltaGenerator, disabled: bool = False) -> int:
     """A slider from 1; a number beyond its end, from another checkpoint, becomes the last one."""
+    default = min(default, most)
     _follow_url(key, default, lambda text: int(text) if text.isdecimal() and 1 <= int(text) <= most else None)
     if st.session_state.get(f"most of {key}") != most:  # a slider of another length would forget where it stood
         st.session_state[key] = min(st.session_state[key], most)
         st.session_state[f"most of {key}"] = most
     moved = 1 if most == 1 else where.slider(label, 1, most, key=key, disabled=disabled, width=140)
+    _lead_url(key, moved, default)
+    return moved
+
+
+def stop(label: str, key: str, stops: Sequence[Name], default: Name, texts: Callable[[Name], str]) -> Name:
+    """A slider over named stops."""
+    _follow_url(key, default, lambda name: name if name in stops else None)
+    shown = [texts(name) for name in stops]
+    if st.session_state.get(f"stops of {key}") != shown:  # a slider knows its stops by what they are called
+        st.session_state[key] = st.session_state[key] if st.session_state[key] in stops else default
+        st.session_state[f"stops of {key}"] = shown
+    moved: Name = st.select_slider(label, stops, key=key, format_func=texts)
     _lead_url(key, moved, default)
     return moved
 
@@ -76,7 +89,8 @@ def switch(label: str, key: str, where: DeltaGenerator) -> bool:
 def _follow_url(key: str, default: Value, read: Callable[[str], Value | None]) -> None:
     """Take the value from the URL on the first run and after Back or Forward; otherwise the widget leads.
 
-    A browser that was just told a new address may still send the old one along with the next key; that is no Back.
+    A value that stands at its default stays there when another choice changes the default. A browser that was just
+    told a new address may still send the old one along with the next key; that is no Back.
     """
     in_url = st.query_params.get(key)
     written, when = st.session_state.get(_written(key), (in_url, 0.0))
@@ -85,6 +99,9 @@ def _follow_url(key: str, default: Value, read: Callable[[str], Value | None]) -
     if st.session_state.get(key) is None or went_elsewhere:
         value = None if in_url is None else read(in_url)
         st.session_state[key] = default if value is None else value
+    elif st.session_state[key] == st.session_state.get(f"default of {key}") != default:
+        st.session_state[key] = default
+    st.session_state[f"default of {key}"] = default
 
 
 def _lead_url(key: str, value: Value, default: Value) -> None:

@@ -19,8 +19,12 @@ _CSS = """
   flex: none; display: flex; flex-direction: column; align-items: center; padding: 0.15rem 0.55rem;
   border: 1px solid var(--st-border-color); border-radius: 0.4rem;
 }
+.tokens > div.guess { border-style: dashed; margin-left: 0.4rem; }
 .label { font-family: 'Source Code Pro', 'Noto Sans Mono CJK SC', monospace; white-space: pre; }
 .probability { font-size: 0.78rem; opacity: 0.75; font-variant-numeric: tabular-nums; }
+.many { gap: 0.15rem; }
+.many > div { padding: 0.15rem 0.2rem; }
+.many .probability { font-size: 0.68rem; }
 """
 _COMPONENT = st.components.v2.component(
     "headlight_token_strip",
@@ -35,12 +39,19 @@ _COMPONENT = st.components.v2.component(
 
 
 def token_strip(
-    caption: Sequence[tuple[str, bool]], tokens: Sequence[tuple[str, float]], title: str, strong: str, key: str
+    caption: Sequence[tuple[str, bool]],
+    tokens: Sequence[tuple[str, float]],
+    guessed: bool,
+    title: str,
+    strong: str,
+    key: str,
 ) -> None:
     """Show a sentence, and tokens with their probabilities.
 
     Args:
         caption: texts, and whether each stands out, in the colour ``strong``.
+        guessed: the last token is the model's guess, no part of the text, and is drawn apart.
         title: what the probabilities are.
     """
-    _COMPONENT(data={"caption": list(caption), "tokens": list(tokens), "title": title, "strong": strong}, key=key)
+    data = {"caption": list(caption), "tokens": list(tokens), "guessed": guessed, "title": title, "strong": strong}
+    _COMPONENT(data=data, key=key)

@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 import streamlit as st
 
-from dashboard import selection
+from dashboard import problem, selection
 from dashboard.captions import caption
 from dashboard.components.figure import figure
 from dashboard.components.heads_grid import heads_grid
@@ -14,7 +14,8 @@ from dashboard.components.token_strip import token_strip
 from dashboard.figures.colours import colours, full_colour
 from dashboard.figures.heat_map import Axis, heat_map
 from dashboard.figures.tiles import tiles
-from dashboard.runs import Answer, Problem
+from dashboard.fit import Problem
+from dashboard.runs import Answer
 from dashboard.sidebar import Chosen
 from dashboard.words import Words, visible
 from transformer.recording import Kind, Recording, Site
@@ -23,20 +24,11 @@ from transformer.recording import Kind, Recording, Site
 def draw(chosen: Chosen) -> None:
     """Draw the page, or say why there is nothing to see and offer what helps."""
     if isinstance(chosen.outcome, Problem):
-        _say(chosen.words, chosen.outcome)
+        problem.draw(chosen.words, chosen.outcome, chosen.example)
     else:
         _pattern(chosen.words, chosen.outcome)
         _remarks(chosen.words, chosen.outcome)
     st.caption(chosen.words["footer"])
-
-
-def _say(words: Words, problem: Problem) -> None:
-    message = words(f"{problem.name}.{problem.stream}", length=problem.length, limit=problem.limit)
-    if problem.cut is None:
-        st.info(message)
-        return
-    st.warning(message)
-    st.button(words["cut"], key="cut", on_click=lambda: st.session_state.update({problem.stream: problem.cut}))
 
 
 @st.fragment(key="attention")
@@ -55,12 +47,12 @@ def _pattern(words: Words, answer: Answer) -> None:
         weights,
         recording.scores(site, chosen.head).numpy(),
         blocked,
-        Axis(words[f"axis.queries.{'source' if kind == 'encoder' else chosen.rows}"], queries),
-        Axis(words[f"axis.keys.{'target' if kind == 'decoder' else 'source'}"], keys),
+        Axis(words[f"axis.queries.{chosen.queries}.{chosen.rows}"], queries),
+        Axis(words[f"axis.keys.{chosen.keys}"], keys),
         {name: words[f"hover.{name}"] for name in ("query", "key", "weight", "score", "blocked")},
         palette,
         full,
-        same_place=f"{kind} {queries} {keys}",
+        same_place=f"{kind} {recording.query_tokens(site)} {keys}",
     )
     head = chosen.only_head
     name = "title.mean" if head is None else "title"
@@ -83,7 +75,9 @@ def _pattern(words: Words, answer: Answer) -> None:
     named = "encoder" if kind == "encoder" else chosen.rows
     spans = caption(words, site.layer + 1, _number(head), named, weights, queries, keys)
     likely = list(zip(answer.predicted, answer.probabilities, strict=True))
-    token_strip(spans, likely, words["probabilities"], palette.strong, key="target_tokens")
+    guessed = answer.target is None
+    title = words["probabilities.guess" if guessed else "probabilities"]
+    token_strip(spans, likely, guessed, title, palette.strong, key="target_tokens")
 
 
 @lru_cache(maxsize=48)
@@ -114,6 +108,6 @@ def _remarks(words: Words, answer: Answer) -> None:
     """What a viewer should know about the texts that ran."""
     for stream, characters in answer.spelled_as_bytes.items():
         if characters:
-            st.text(words(f"bytes.{stream}", characters=" ".join(map(visible, characters))))
-    if not answer.finished:
+            st.text(words(f"bytes.{stream}", characters=" ".join(visible(words, one) for one in characters)))
+    if answer.target and not answer.target.finished:
         st.text(words("unfinished", limit=len(answer.predicted)))

@@ -2,12 +2,14 @@
 
 import re
 import tomllib
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 import streamlit as st
 
 LANGUAGES = {"en": "English", "zh": "中文"}
+MOST_LISTED = 12
 
 
 class Words:
@@ -55,11 +57,35 @@ def as_text(foreign: str) -> str:
     return re.sub(r"([\\`*_{}\[\]()<>#+!|~$:-])", r"\\\1", foreign)
 
 
-def visible(character: str) -> str:
-    """A character as it is, or its code point where there would be nothing to see.
+def visible(words: Words, character: str) -> str:
+    """A character as it is; where there would be nothing to see, its name or its code point.
 
     Example:
-        >>> visible("ä"), visible(chr(9))
-        ('ä', 'U+0009')
+        >>> [visible(words_of("en"), character) for character in ("ä", " ", chr(9))]
+        ['ä', 'space', 'U+0009']
     """
+    if name := {" ": "space", "\n": "newline"}.get(character):
+        return words[f"character.{name}"]
     return character if character.isprintable() and not character.isspace() else f"U+{ord(character):04X}"
+
+
+def ranges(characters: Sequence[str]) -> list[str]:
+    """Characters, three and more that follow each other drawn together.
+
+    Example:
+        >>> ranges("abcdxyABC")
+        ['a–d', 'x', 'y', 'A–C']
+    """
+    runs: list[str] = []
+    for character in characters:
+        if runs and ord(character) == ord(runs[-1][-1]) + 1:
+            runs[-1] += character
+        else:
+            runs.append(character)
+    return [one for run in runs for one in ([f"{run[0]}–{run[-1]}"] if len(run) > 2 else run)]
+
+
+def listed(words: Words, items: Sequence[str]) -> str:
+    """Characters from outside as a list, for places that read Markdown; of many, the first."""
+    shown = [as_text(visible(words, item) if len(item) == 1 else item) for item in items[:MOST_LISTED]]
+    return words["list"].join(shown + ["…"] * (len(items) > MOST_LISTED))

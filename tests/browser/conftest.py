@@ -1,4 +1,4 @@
-"""The dashboard on the checkpoint that ships and on a small one beside it, seen in Chromium."""
+"""The dashboard on the checkpoint that ships and on small ones beside it, seen in Chromium."""
 
 import os
 from collections.abc import Iterator
@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 from browsing import browsing, chromium, serving
-from playwright.sync_api import Browser, Page
-from small_checkpoint import write_small_checkpoint
+from playwright.sync_api import Browser, Page, expect
+from small_checkpoint import write_alone, write_letters, write_small_checkpoint
 
 from transformer.checkpoint import CHECKPOINTS
+
+PATIENCE = 30_000  # milliseconds; a first page on a busy machine
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")
@@ -27,6 +30,8 @@ def checkpoint_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("checkpoints")
     (folder / "en-zh").symlink_to(CHECKPOINTS / "en-zh")
     write_small_checkpoint(folder / "small")
+    write_letters(folder / "letters")
+    write_alone(folder / "alone")
     return folder
 
 
@@ -43,7 +48,7 @@ def address(checkpoint_folder: Path, tmp_path_factory: pytest.TempPathFactory) -
 def page(browser: Browser) -> Iterator[Page]:
     """A page of its own that fails the test on a JavaScript error or a request that leaves this machine."""
     context = browser.new_context(viewport={"width": 1280, "height": 800}, locale="en-US")
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(str(error)))

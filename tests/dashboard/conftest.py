@@ -1,9 +1,9 @@
-"""A folder of two small checkpoints that differ in everything a page could mix up."""
+"""Small checkpoints that differ in everything a page could mix up."""
 
 from pathlib import Path
 
 import pytest
-from small_checkpoint import write_small_checkpoint
+from small_checkpoint import write_alone, write_letters, write_small_checkpoint
 
 
 @pytest.fixture(scope="session")
@@ -19,3 +19,19 @@ def folder_of_two(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def two_checkpoints(folder_of_two: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(folder_of_two))
     return folder_of_two
+
+
+@pytest.fixture(scope="session")
+def folder_of_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """``words``, ``letters`` and ``alone``: what a model can be."""
+    folder = tmp_path_factory.mktemp("kinds")
+    write_small_checkpoint(folder / "words")
+    write_letters(folder / "letters")
+    write_alone(folder / "alone")
+    return folder
+
+
+@pytest.fixture
+def kinds(folder_of_kinds: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(folder_of_kinds))
+    return folder_of_kinds

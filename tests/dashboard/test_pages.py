@@ -1,31 +1,14 @@
 """The attention page's logic, without a browser."""
 
-from pathlib import Path
-
 import pytest
-from streamlit.testing.v1 import AppTest
+from opened_page import control, opened
 
-import dashboard
-from dashboard import runs
+from dashboard import runs, shelf
 from dashboard.words import as_text, words_of
 
-MAIN = str(Path(dashboard.__file__).parent / "main.py")
 EN = words_of("en")
 
 pytestmark = pytest.mark.usefixtures("two_checkpoints")
-
-
-def opened(**url):
-    page = AppTest.from_file(MAIN, default_timeout=60)
-    for name, value in url.items():
-        page.query_params[name] = value
-    page.run()
-    assert not page.exception, page.exception
-    return page
-
-
-def control(page, key):
-    return next(one for one in page.get("button_group") if one.key == key)
 
 
 def test_the_page_opens_on_the_checkpoints_own_sentence():
@@ -67,7 +50,7 @@ def test_turning_to_typing_begins_from_the_translation():
     page = opened()
     control(page, "target_from").set_value("type")
     page.run()
-    translation = runs.ask(runs.Question("first", "the cat sees the sea")).translation
+    translation = runs.ask(runs.Question("first", "the cat sees the sea")).target.text
     assert page.text_area(key="target").value == translation
 
 
@@ -77,19 +60,6 @@ def test_a_problem_leaves_no_old_translation_to_type_from():
     control(page, "target_from").set_value("type")
     page.run()
     assert page.text_area(key="target").value == ""
-
-
-def test_a_default_text_that_another_checkpoint_would_not_have_goes_into_the_link(two_checkpoints):
-    page = opened()
-    other = two_checkpoints / "second" / "metrics.json"
-    kept = other.read_text()
-    try:
-        other.write_text(kept.replace("the cat sees the sea", "a dog likes bread"))
-        page.selectbox(key="checkpoint").set_value("second").run()
-        assert page.text_area(key="source").value == "the cat sees the sea"
-        assert page.query_params["source"] == "the cat sees the sea"
-    finally:
-        other.write_text(kept)
 
 
 def test_a_text_that_cannot_be_shown_leaves_the_other_choices_in_the_link():
@@ -133,7 +103,7 @@ def test_the_mean_of_heads_wears_a_badge():
 def test_moving_a_slider_does_not_run_the_model():
     page = opened(kind="encoder")
     forwards = []
-    hook = runs.checkpoint("first").model.register_forward_hook(lambda *_: forwards.append(1))
+    hook = shelf.checkpoint("first").model.register_forward_hook(lambda *_: forwards.append(1))
     try:
         page.slider(key="head").set_value(2).run()
         page.slider(key="layer").set_value(1).run()
@@ -153,7 +123,7 @@ def test_an_empty_text_is_answered_kindly():
 def test_a_long_text_is_refused_with_its_numbers_and_cut_on_request():
     page = opened(source="the cat sees the sea " * 40)
     assert "64" in page.warning[0].value
-    page.button(key="cut").click().run()
+    page.button(key="remedy").click().run()
     assert not page.exception
     assert not page.warning
     assert "the cat sees the sea ".startswith(page.text_area(key="source").value[:10])

@@ -4,8 +4,9 @@ import pytest
 import torch
 from small_checkpoint import write_small_checkpoint
 
-from dashboard import runs
-from dashboard.runs import MOST_CHARACTERS, Answer, Problem, Question
+from dashboard import runs, shelf
+from dashboard.fit import MOST_CHARACTERS, Problem
+from dashboard.runs import Answer, Question
 from transformer.checkpoint import CheckpointError
 from transformer.decoding import decode, length_limit
 
@@ -22,10 +23,10 @@ def answer(source=TEXT, target=None, checkpoint="first"):
 
 def test_the_translation_is_the_greedy_one_and_was_read_one_token_late():
     got = answer()
-    asked = runs.checkpoint("first")
+    asked = shelf.checkpoint("first")
     source = torch.tensor([asked.source_ids(TEXT)])
     decoded = decode(asked.model, source, length_limit(source.size(1), asked.config.max_length))[0][0]
-    assert got.translation == asked.target_tokenizer.text(decoded.ids)
+    assert got.target.text == asked.target_tokenizer.text(decoded.ids)
     assert got.predicted == tuple(asked.target_tokenizer.labels(decoded.ids))
     assert got.recording.tokens["target"][0] == ["<s>", *got.predicted[:-1]]
     assert got.recording.tokens["source"][0] == asked.source_tokenizer.labels(source[0].tolist())
@@ -33,19 +34,19 @@ def test_the_translation_is_the_greedy_one_and_was_read_one_token_late():
 
 def test_probabilities_are_those_of_the_target_given_what_came_before():
     got = answer(target="neko umi miru")
-    asked = runs.checkpoint("first")
+    asked = shelf.checkpoint("first")
     ids = asked.target_ids("neko umi miru")
     source = torch.tensor([asked.source_ids(TEXT)])
     for place, label in enumerate(ids):
         with torch.inference_mode():
             logits = asked.model(source, torch.tensor([[asked.config.bos_id, *ids[:place]]]))[0, -1]
         assert got.probabilities[place] == pytest.approx(logits.softmax(-1)[label].item(), abs=1e-6)
-    assert got.translation == "neko umi miru"
+    assert got.target.text == "neko umi miru"
 
 
 def test_the_same_question_is_answered_once(monkeypatch):
     forwards = []
-    asked = runs.checkpoint("first")
+    asked = shelf.checkpoint("first")
     hook = asked.model.register_forward_hook(lambda *_: forwards.append(1))
     try:
         first = answer("a dog likes bread", "inu pan suki")
@@ -70,9 +71,9 @@ def test_a_text_that_is_too_long_is_refused_and_its_cut_fits(stream, long):
     assert isinstance(problem, Problem)
     assert (problem.name, problem.stream) == ("long.tokens", stream)
     assert problem.limit == 64 < problem.length
-    assert isinstance(runs.ask(Question("first", **(texts | {stream: problem.cut}))), Answer)
-    assert long.startswith(problem.cut)
-    assert problem.cut
+    assert isinstance(runs.ask(Question("first", **(texts | {stream: problem.fits}))), Answer)
+    assert long.startswith(problem.fits)
+    assert problem.fits
 
 
 def test_a_huge_text_is_refused_before_it_is_tokenized():
@@ -82,7 +83,7 @@ def test_a_huge_text_is_refused_before_it_is_tokenized():
         MOST_CHARACTERS + 1,
         MOST_CHARACTERS,
     )
-    assert isinstance(runs.ask(Question("first", problem.cut)), Answer)
+    assert isinstance(runs.ask(Question("first", problem.fits)), Answer)
 
 
 def test_characters_spelled_as_bytes_are_named():
@@ -100,8 +101,8 @@ def test_a_damaged_first_checkpoint_does_not_keep_the_server_from_starting(tmp_p
     (tmp_path / "broken" / "config.json").write_text("{}")
     write_small_checkpoint(tmp_path / "sound")
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
-    runs.warm_up()
-    assert runs.checkpoint("sound").name == "sound"
+    shelf.warm_up()
+    assert shelf.checkpoint("sound").name == "sound"
 
 
 def test_only_encoder_decoders_are_asked(tmp_path, monkeypatch):
@@ -117,4 +118,4 @@ def test_measurements_that_cannot_be_read_open_on_an_empty_text(metrics, tmp_pat
     if metrics is not None:
         (tmp_path / "one" / "metrics.json").write_text(metrics)
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
-    assert runs.opening_sentence("one") == ""
+    assert shelf.opening_sentence("one") == ""
