@@ -1,12 +1,13 @@
 # make run     the dashboard, on http://127.0.0.1:8501
 # make test    every test, the linter and the type checker
 # make test-long   the hypothesis tests with 1,000 cases each
+# make checkpoints   how each model in checkpoints/ is trained anew: the commands of their cards
 # make bench   speed, as ratios; prints tables
 # make screenshot    the pictures in README.md, made anew
 PYTHON ?= python3
 PIP_OPTIONS ?=
 
-.PHONY: run test test-long bench screenshot
+.PHONY: run test test-long checkpoints bench screenshot
 
 run: .venv/installed
 	.venv/bin/streamlit run dashboard/app.py
@@ -19,6 +20,9 @@ test: .venv/installed-dev
 
 test-long: .venv/installed-dev
 	.venv/bin/python -m pytest --hypothesis-profile=long --timeout=3600 tests/transformer tests/dashboard
+
+checkpoints:
+	@awk 'FNR == 1 { print FILENAME; made = 0 } /^## / { made = /How it was made/ } made && /^    /' checkpoints/*/README.md
 
 bench: .venv/installed-dev
 	PYTHONPATH=.:tests/browser .venv/bin/python tests/bench/recording_cost.py

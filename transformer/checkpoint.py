@@ -1,6 +1,6 @@
 """A checkpoint folder: config.json, model.safetensors, source.model, target.model, snapshots/, and what was measured.
 
-An encoder or a decoder alone has one vocabulary, source.model.
+An encoder or a decoder alone has one vocabulary, source.model. Training also leaves task.json: what was learned.
 """
 
 import os
@@ -18,7 +18,7 @@ from transformer.tokens import Tokenizer
 
 CHECKPOINTS = Path(__file__).resolve().parent.parent / "checkpoints"
 CONFIG, WEIGHTS, SOURCE_TOKENIZER, TARGET_TOKENIZER = "config.json", "model.safetensors", "source.model", "target.model"
-SNAPSHOTS = "snapshots"
+TASK, SNAPSHOTS = "task.json", "snapshots"
 
 
 class CheckpointError(ValueError):
@@ -56,13 +56,25 @@ def list_checkpoints(root: str | Path = CHECKPOINTS) -> list[str]:
     return sorted(path.parent.name for path in root.glob(f"*/{CONFIG}")) if root.is_dir() else []
 
 
+def checkpoint_folder(checkpoint: str | Path, root: str | Path = CHECKPOINTS) -> Path:
+    """The folder itself or, when it stands under ``root``, the one of that name.
+
+    Raises:
+        CheckpointError: no such folder.
+    """
+    for folder in (Path(checkpoint), Path(root) / checkpoint):
+        if folder.is_dir():
+            return folder
+    raise CheckpointError(f"There is no checkpoint folder {checkpoint}.")
+
+
 def list_snapshots(checkpoint: str | Path, root: str | Path = CHECKPOINTS) -> list[int]:
     """The steps of training at which a checkpoint's weights were kept, in order.
 
     Raises:
         CheckpointError: no such folder.
     """
-    paths = (_folder(checkpoint, root) / SNAPSHOTS).glob("*.safetensors")
+    paths = (checkpoint_folder(checkpoint, root) / SNAPSHOTS).glob("*.safetensors")
     return sorted(int(path.stem) for path in paths if path.stem.isdecimal())
 
 
@@ -82,7 +94,7 @@ def load_checkpoint(checkpoint: str | Path, root: str | Path = CHECKPOINTS, snap
         Traceback (most recent call last):
         transformer.checkpoint.CheckpointError: There is no checkpoint folder no-such-model.
     """
-    folder = _folder(checkpoint, root)
+    folder = checkpoint_folder(checkpoint, root)
     if snapshot is not None and snapshot not in (kept := list_snapshots(folder)):
         steps = f"those of {', '.join(map(str, kept))}" if kept else "none"
         raise CheckpointError(f"The checkpoint {folder.name} has no snapshot of step {snapshot}; it has {steps}.")
@@ -150,13 +162,6 @@ def write_whole(path: Path, content: bytes) -> None:
     unfinished = path.with_name(path.name + ".unfinished")
     unfinished.write_bytes(content)
     os.replace(unfinished, path)
-
-
-def _folder(checkpoint: str | Path, root: str | Path) -> Path:
-    for folder in (Path(checkpoint), Path(root) / checkpoint):
-        if folder.is_dir():
-            return folder
-    raise CheckpointError(f"There is no checkpoint folder {checkpoint}.")
 
 
 def _require(folder: Path, *names: str) -> None:

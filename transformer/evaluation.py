@@ -8,7 +8,7 @@ import torch
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from transformer.batches import Pair, bucketed, make_batch
+from transformer.batches import Example, Pair, bucketed, make_batch
 from transformer.checkpoint import Checkpoint
 from transformer.decoding import GREEDY, Decoding, translate
 
@@ -104,7 +104,6 @@ def references_of(pairs: Sequence[Pair]) -> dict[str, list[str]]:
     return references
 
 
-@torch.inference_mode()
 def label_loss(checkpoint: Checkpoint, pairs: Sequence[Pair], tokens_per_batch: int = 3000) -> float:
     """Mean cross-entropy of the targets, in nats a label, with the reference as the decoder's input.
 
@@ -113,17 +112,31 @@ def label_loss(checkpoint: Checkpoint, pairs: Sequence[Pair], tokens_per_batch: 
     Raises:
         ValueError: no pair fits.
     """
-    config = checkpoint.config
+    longest = checkpoint.config.max_length
     encoded = [(checkpoint.source_ids(source), checkpoint.target_ids(target)) for source, target in pairs]
-    encoded = [pair for pair in encoded if max(map(len, pair)) <= config.max_length]
+    encoded = [pair for pair in encoded if max(map(len, pair)) <= longest]
     if not encoded:
-        raise ValueError(f"No pair fits into the {config.max_length} tokens that the model reads.")
-    total, labels = 0.0, 0
-    for group in bucketed(encoded, tokens_per_batch):
-        batch = make_batch(group, config.pad_id, config.bos_id)
-        logits = checkpoint.model(*batch.inputs)  # (N, T, V)
+        raise ValueError(f"No pair fits into the {longest} tokens that the model reads.")
+    return loss_and_accuracy(checkpoint, encoded, tokens_per_batch)[0]
+
+
+@torch.inference_mode()
+def loss_and_accuracy(
+    checkpoint: Checkpoint, examples: Sequence[Example], tokens_per_batch: int = 3000
+) -> tuple[float, float]:
+    """Mean cross-entropy in nats a label, and the share of labels that the model held to be the likeliest.
+
+    Args:
+        examples: at least one; ids of both sides, or of the one text of a decoder alone, each with its end token.
+    """
+    pad_id, bos_id = checkpoint.config.pad_id, checkpoint.config.bos_id
+    total, right, labels = 0.0, 0, 0
+    for group in bucketed(examples, tokens_per_batch):
+        batch = make_batch(group, pad_id, bos_id)
+        logits, real = checkpoint.model(*batch.inputs), batch.labels != pad_id  # (N, T, V), (N, T)
         total += torch.nn.functional.cross_entropy(
-            logits.flatten(0, 1), batch.labels.flatten(), ignore_index=config.pad_id, reduction="sum"
+            logits.flatten(0, 1), batch.labels.flatten(), ignore_index=pad_id, reduction="sum"
         ).item()
-        labels += int((batch.labels != config.pad_id).sum())
-    return total / labels
+        right += int((logits.argmax(dim=-1) == batch.labels)[real].sum())
+        labels += int(real.sum())
+    return total / labels, right / labels

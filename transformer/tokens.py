@@ -177,8 +177,8 @@ class Tokenizer:
 
     def unknown_characters(self, text: str) -> list[str]:
         """The characters of a text that have no id, each once, in order of appearance; none with byte fallback."""
-        pieces = self._processor.encode(_unicode(text), out_type=str)
-        unknown = (piece for piece in pieces if self._processor.is_unknown(self._processor.piece_to_id(piece)))
+        pieces, ids = (self._processor.encode(_unicode(text), out_type=out) for out in (str, int))
+        unknown = (piece for piece, index in zip(pieces, ids, strict=True) if index == self._processor.unk_id())
         return list(dict.fromkeys("".join(unknown).replace("▁", " ")))
 
     def _unreadable(self, text: str) -> str:

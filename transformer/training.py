@@ -19,6 +19,7 @@ from tqdm import tqdm
 from transformer.averaging import Average, LastAverage, MovingAverage
 from transformer.batches import Batch, Example, bucketed, drop_words, make_batch
 from transformer.checkpoint import (
+    TASK,
     WEIGHTS,
     describe_checkpoint,
     save_weights,
@@ -77,6 +78,8 @@ class Training:
                 folder / STATE, self._settings(), self.model, self.optimizer, self.average, options.device
             )
         describe_checkpoint(folder / CHECKPOINT, model.config, *task.tokenizers)
+        learned = json.dumps(dict(task.settings), indent=2, ensure_ascii=False) + "\n"
+        write_whole(folder / CHECKPOINT / TASK, learned.encode("utf-8"))
 
     def run(self) -> None:
         """Train to the last step, saving by time and after each evaluation."""

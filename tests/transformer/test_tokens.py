@@ -147,6 +147,7 @@ def test_letters_are_the_whole_vocabulary_in_their_order():
 def test_characters_that_no_letter_stands_for_are_named(tokenizers):
     tokenizer = Tokenizer.of_letters("abc")
     assert tokenizer.unknown_characters("abé c猫猫") == ["é", " ", "猫"]
+    assert tokenizer.unknown_characters("a<s>") == ["<", "s", ">"]  # the begin token's name, typed, is no begin token
     assert tokenizer.unknown_characters("abc") == tokenizers[0].unknown_characters("é猫") == []
     with pytest.raises(ValueError, match=r"no token for 'é' ' ' '猫'; it reads abc$"):
         tokenizer.ids("abé c猫猫")

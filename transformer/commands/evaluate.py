@@ -8,11 +8,13 @@ from pathlib import Path
 
 from transformer.alignment import AlignedPair, read_alignments
 from transformer.batches import Pair, read_pairs
-from transformer.checkpoint import Checkpoint, load_checkpoint
+from transformer.checkpoint import TASK, Checkpoint, checkpoint_folder, load_checkpoint
 from transformer.commands.alignment_table import alignment_table
 from transformer.commands.decoding_options import add_decoding_options, decoding_of
+from transformer.commands.evaluate_letters import add_letter_options, evaluate_letters
 from transformer.evaluation import evaluate, samples
 from transformer.head_alignment import measure_alignment
+from transformer.tasks import LetterTask
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +24,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
     add("--test", metavar="TSV", help="pairs to translate and, with --alignment, to measure the loss on")
     add("--train", metavar="TSV", help="training pairs: also report without the test targets that stand there")
     add("--bleu-tokenizer", choices=("13a", "zh"), default="13a", help="zh for Chinese targets")
-    add("--sample", action="append", default=[], metavar="TEXT", help="a test sentence to show; may come again")
+    add("--sample", action="append", default=[], metavar="TEXT", help="a test sentence, or letters; may come again")
     add("--alignment", metavar="JSONL", help="word alignments to hold every head of cross-attention against")
     add("--alignment-reversed", action="store_true", help="the model translates from that file's targets")
     add(
@@ -32,11 +34,21 @@ def describe(parser: argparse.ArgumentParser) -> None:
         help="a target piece looks where the row that predicts it looks, or the row that reads it",
     )
     add("--output", metavar="JSON", type=Path, help="write the figures there too")
+    add_letter_options(parser)
     add_decoding_options(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(chosen: argparse.Namespace) -> None:
+    task = LetterTask.load(checkpoint_folder(chosen.checkpoint) / TASK)
+    figures = evaluate_letters(chosen, task) if task else _evaluate_texts(chosen)
+    if chosen.output:
+        chosen.output.write_text(_json(figures) + "\n", encoding="utf-8")
+
+
+def _evaluate_texts(chosen: argparse.Namespace) -> dict[str, object]:
+    if chosen.snapshots:
+        raise ValueError(f"--snapshots is for models of letters, but {chosen.checkpoint} learned from texts.")
     if not chosen.test and not chosen.alignment:
         raise ValueError("There is nothing to measure on: give --test, --alignment or both.")
     if not chosen.test and (chosen.train or chosen.sample):
@@ -53,8 +65,7 @@ def _run(chosen: argparse.Namespace) -> None:
         report = measure_alignment(checkpoint, aligned, test, chosen.alignment_rows)
         print(alignment_table(report))
         figures["alignment"] = asdict(report)
-    if chosen.output:
-        chosen.output.write_text(_json(figures) + "\n", encoding="utf-8")
+    return figures
 
 
 def _read_aligned(chosen: argparse.Namespace) -> list[AlignedPair]:
