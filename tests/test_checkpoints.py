@@ -14,6 +14,7 @@ import pytest
 from transformer.checkpoint import CHECKPOINTS, TASK, list_checkpoints, list_snapshots, load_checkpoint
 from transformer.commands import train_options
 from transformer.config import TransformerConfig
+from transformer.interventions import switched_off
 from transformer.letter_report import LetterReport, letter_samples, measure_letters
 from transformer.tasks import LETTER_TASKS, LetterTask
 
@@ -77,6 +78,14 @@ def test_an_induction_head_stands_above_a_previous_token_head():
     assert (previous[0], induction[0]) == (1, 2)
     assert scores(report, "induction")[induction] >= 0.9
     assert scores(report, "previous token")[previous] >= 0.3  # the other head of the layer does as much
+
+
+def test_the_induction_head_needs_the_layer_below():
+    checkpoint = load_checkpoint("induction")
+    with switched_off(checkpoint.model, "decoder.layers.0.self_attn"):
+        report = measure_letters(checkpoint, task_of("induction"), 60, FRESH)
+    assert report.best("induction").score < 0.1
+    assert report.right < 0.1
 
 
 @pytest.mark.parametrize("name", ["reverse", "induction"])
