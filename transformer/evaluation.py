@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from transformer.batches import Example, Pair, bucketed, make_batch
+from transformer.batches import Pair
 from transformer.checkpoint import Checkpoint
 from transformer.decoding import GREEDY, Decoding, translate
+from transformer.loss import loss_and_accuracy
 
 
 @dataclass(frozen=True)
@@ -117,26 +117,5 @@ def label_loss(checkpoint: Checkpoint, pairs: Sequence[Pair], tokens_per_batch: 
     encoded = [pair for pair in encoded if max(map(len, pair)) <= longest]
     if not encoded:
         raise ValueError(f"No pair fits into the {longest} tokens that the model reads.")
-    return loss_and_accuracy(checkpoint, encoded, tokens_per_batch)[0]
-
-
-@torch.inference_mode()
-def loss_and_accuracy(
-    checkpoint: Checkpoint, examples: Sequence[Example], tokens_per_batch: int = 3000
-) -> tuple[float, float]:
-    """Mean cross-entropy in nats a label, and the share of labels that the model held to be the likeliest.
-
-    Args:
-        examples: at least one; ids of both sides, or of the one text of a decoder alone, each with its end token.
-    """
-    pad_id, bos_id = checkpoint.config.pad_id, checkpoint.config.bos_id
-    total, right, labels = 0.0, 0, 0
-    for group in bucketed(examples, tokens_per_batch):
-        batch = make_batch(group, pad_id, bos_id)
-        logits, real = checkpoint.model(*batch.inputs), batch.labels != pad_id  # (N, T, V), (N, T)
-        total += torch.nn.functional.cross_entropy(
-            logits.flatten(0, 1), batch.labels.flatten(), ignore_index=pad_id, reduction="sum"
-        ).item()
-        right += int((logits.argmax(dim=-1) == batch.labels)[real].sum())
-        labels += int(real.sum())
-    return total / labels, right / labels
+    model = checkpoint.model
+    return loss_and_accuracy(lambda batch: model(*batch.inputs), encoded, model.config, tokens_per_batch)[0]

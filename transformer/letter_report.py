@@ -8,8 +8,9 @@ import torch
 from transformer.batches import make_batch
 from transformer.checkpoint import Checkpoint
 from transformer.decoding import translate
-from transformer.evaluation import Sample, loss_and_accuracy
+from transformer.evaluation import Sample
 from transformer.letter_heads import HeadScore, examples_of, random_repeats, score_diagonals, score_repeats
+from transformer.loss import loss_and_accuracy
 from transformer.tasks import LetterTask, Texts
 
 
@@ -49,7 +50,9 @@ def measure_letters(checkpoint: Checkpoint, task: LetterTask, strings: int = 500
     """
     if strings < 1:
         raise ValueError(f"To measure, at least one string is wanted, not {strings}.")
-    loss, accuracy = loss_and_accuracy(checkpoint, examples_of(checkpoint, task.task().dev_texts))
+    loss, accuracy = loss_and_accuracy(
+        lambda batch: checkpoint.model(*batch.inputs), examples_of(checkpoint, task.task().dev_texts), checkpoint.config
+    )
     if task.kind == "induction":
         length = min(task.longest // 2, len(task.letters))
         texts = random_repeats(task.letters, length, strings, seed)

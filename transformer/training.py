@@ -26,6 +26,7 @@ from transformer.checkpoint import (
     snapshot_file,
     write_whole,
 )
+from transformer.loss import loss_and_accuracy
 from transformer.run_state import Progress, Row, load_state, save_state
 from transformer.schedules import SCHEDULES
 from transformer.tasks import Task
@@ -215,14 +216,9 @@ class Training:
     def judge(self, model: TextTransformer) -> tuple[float, float]:
         """Nats a label on the dev set, and the share of labels that were likeliest; no smoothing, no dropout."""
         model.eval()
-        total = right = labels = 0.0
-        for examples in bucketed(self.dev, self.options.tokens_per_batch):
-            batch = self._batch(examples)
-            logits, real = self._logits(model, batch), batch.labels != self.config.pad_id  # (N, T, V), (N, T)
-            total += self._loss(logits, batch, label_smoothing=0.0).item() * int(real.sum())
-            right += int((logits.argmax(dim=-1).cpu() == batch.labels)[real].sum())
-            labels += int(real.sum())
-        return total / labels, right / labels
+        return loss_and_accuracy(
+            lambda batch: self._logits(model, batch), self.dev, self.config, self.options.tokens_per_batch
+        )
 
     def _epoch_batches(self, epoch: int) -> list[Batch]:
         drawn = self.task.train(epoch)

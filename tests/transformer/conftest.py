@@ -38,3 +38,15 @@ def trained_run(tmp_path_factory: pytest.TempPathFactory, tokenizers: tuple[Toke
 def trained(trained_run: Path) -> Checkpoint:
     """The checkpoint of :func:`trained_run`."""
     return load_checkpoint(trained_run / "checkpoint")
+
+
+@pytest.fixture(scope="session")
+def plain() -> Tokenizer:
+    """A vocabulary that keeps every character as it is, and puts no space before the text."""
+    sources = [source for source, _ in made_up_pairs()]
+    return Tokenizer.train(sources, 285, dummy_prefix=False, normalization="identity")
+
+
+@pytest.fixture(scope="session")
+def spaced(tokenizers: tuple[Tokenizer, Tokenizer]) -> Tokenizer:
+    return tokenizers[0]

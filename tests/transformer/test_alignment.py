@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_models import made_up_pairs
 
 from transformer.alignment import (
     AlignedPair,
@@ -17,7 +16,6 @@ from transformer.alignment import (
     read_alignments,
     token_spans,
 )
-from transformer.tokens import Tokenizer
 
 
 def pair(sure: set[tuple[int, int]], possible: set[tuple[int, int]] = frozenset(), size: int = 4) -> AlignedPair:
@@ -251,18 +249,6 @@ def test_files_that_cannot_be_used_are_named(tmp_path):
 
 
 # Where the pieces of a text stand in it.
-
-
-@pytest.fixture(scope="module")
-def plain() -> Tokenizer:
-    """A vocabulary that keeps every character as it is, and puts no space before the text."""
-    sources = [source for source, _ in made_up_pairs()]
-    return Tokenizer.train(sources, 285, dummy_prefix=False, normalization="identity")
-
-
-@pytest.fixture(scope="module")
-def spaced(tokenizers: tuple[Tokenizer, Tokenizer]) -> Tokenizer:
-    return tokenizers[0]
 
 
 @given(st.text(max_size=30) | st.text(alphabet="the cat ﬁ…½Ⅷ😀\u3000\u0301e", max_size=12))

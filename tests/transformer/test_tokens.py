@@ -13,18 +13,6 @@ UNKNOWN, CONTROL = 1, (0, 2, 3)
 ANY_TEXT = st.text(max_size=30)  # all of Unicode but surrogates: emoji, Arabic, control characters, nothing at all
 
 
-@pytest.fixture(scope="module")
-def plain() -> Tokenizer:
-    """A vocabulary that keeps every character as it is, and puts no space before the text."""
-    sources = [source for source, _ in made_up_pairs()]
-    return Tokenizer.train(sources, 285, dummy_prefix=False, normalization="identity")
-
-
-@pytest.fixture(scope="module")
-def spaced(tokenizers: tuple[Tokenizer, Tokenizer]) -> Tokenizer:
-    return tokenizers[0]
-
-
 @given(ANY_TEXT)
 def test_any_text_has_ids_none_of_them_unknown_or_special(spaced, plain, text):
     for tokenizer in (spaced, plain):
