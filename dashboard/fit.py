@@ -1,14 +1,16 @@
 """Whether a text fits a model: its ids, or what stands in the way and what helps."""
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from transformer.checkpoint import Checkpoint
 from transformer.config import TransformerConfig
 from transformer.tokens import Tokenizer
 
-MOST_CHARACTERS = 4_000
+MOST_CHARACTERS = 120_000
+LONGEST = 16_384  # tokens of a text where positions have no end: the longest that tests/bench/long_texts.py measures
+LONGEST_TARGET = 512  # tokens of a typed target there
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ def ids_of(asked: Checkpoint, stream: str, text: str) -> tuple[int, ...] | Probl
     encode, tokenizer = asked.source_ids, asked.source_tokenizer
     if stream == "target":
         encode, tokenizer = asked.target_ids, asked.target_tokenizer
-    limit = asked.config.max_length
+    limit = most_tokens(asked.config, stream)
     read = text[:MOST_CHARACTERS]
     if unknown := tokenizer.unknown_characters(read):
         known = _known(asked.config, tokenizer)
@@ -53,6 +55,21 @@ def ids_of(asked: Checkpoint, stream: str, text: str) -> tuple[int, ...] | Probl
     if len(ids) == 1:  # only the end token
         return Problem("empty", stream)
     return tuple(ids)
+
+
+def most_tokens(config: TransformerConfig, stream: str) -> int:
+    """How many tokens a text may have, its end token counted.
+
+    Learned positions end with their table. Sinusoidal ones, or none, go on: the limit is for the machine's sake.
+    """
+    if config.positions == "learned":
+        return config.max_length
+    return max(config.max_length, LONGEST_TARGET if stream == "target" else LONGEST)
+
+
+def beyond_training(config: TransformerConfig, ids: Sequence[int]) -> bool:
+    """Whether a text is longer than any that the model can have been trained on: training leaves such ones out."""
+    return len(ids) > config.max_length
 
 
 def _known(config: TransformerConfig, tokenizer: Tokenizer) -> tuple[str, ...]:
