@@ -20,6 +20,7 @@ from transformer.attention import MultiheadAttention, multi_head_attention_forwa
 from transformer.checkpoint import load_checkpoint
 from transformer.config import TransformerConfig
 from transformer.layers import TransformerDecoderLayer, TransformerEncoderLayer
+from transformer.pair import explain_pair, split_first_layer
 from transformer.positions import positional_encoding
 from transformer.recorder import record
 from transformer.recording_file import open_recording
@@ -35,10 +36,12 @@ __all__ = [
     "TransformerDecoderLayer",
     "TransformerEncoder",
     "TransformerEncoderLayer",
+    "explain_pair",
     "load_checkpoint",
     "multi_head_attention_forward",
     "open_recording",
     "positional_encoding",
     "record",
     "scaled_dot_product_attention",
+    "split_first_layer",
 ]

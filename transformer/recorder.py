@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
+import torch
 from torch import Tensor, nn
 
 from transformer.attention import DotProductAttention, MultiheadAttention
@@ -18,6 +20,7 @@ from transformer.recording import Attention, Kind, Recording, Run, Site, Vocabul
 
 _open: ContextVar[tuple["_Recorder", ...]] = ContextVar("open_recordings", default=())
 _installing = threading.Lock()
+_copies: WeakKeyDictionary[nn.Module, "_Copy"] = WeakKeyDictionary()  # of the weights of out-projections
 _INSTALLED, _INSTALLED_ROOT = "_recording_hooks_installed", "_recording_root_hooks_installed"
 
 
@@ -66,6 +69,7 @@ class _Recorder:
             for module, path in self.paths.items()
             if isinstance(module, MultiheadAttention)
         }
+        self.out_projections = {m.attention: m.out_proj for m in self.paths if isinstance(m, MultiheadAttention)}
         self.forward_under_way: Run | None = None
         self.order: dict[tuple[str, str], int] = {}  # of the pieces of a model that is driven piece by piece
         self.reached: float = -1
@@ -138,7 +142,8 @@ def _saw_attention(module: DotProductAttention, arguments: tuple[Any, ...], outp
     for recorder in _open.get():
         site = recorder.sites.get(module)
         if site is not None:
-            seen = Attention(query.detach(), key.detach(), value.detach(), _kept(masks))
+            out_proj_weight = _copy_of_weight(recorder.out_projections[module])
+            seen = Attention(query.detach(), key.detach(), value.detach(), _kept(masks), out_proj_weight)
             recorder.write("attentions", site, seen)
 
 
@@ -166,6 +171,31 @@ def _kept(masks: AttentionMasks) -> AttentionMasks:
         attn_mask=None if attn_mask is None else attn_mask.detach().clone(),
         key_padding_mask=None if key_padding_mask is None else key_padding_mask.detach().clone(),
     )
+
+
+class _Copy:
+    """A weight as it was. Whether another is the same is seen in its product with random numbers: the copy itself is
+    not read again, which would show beside a forward. (Freivalds 1977)
+    """
+
+    def __init__(self, weight: Tensor) -> None:
+        self.weight = weight.clone()
+        probe = torch.randn(weight.size(1), generator=torch.Generator().manual_seed(1))  # not torch's own: dropout's
+        self.probe = probe.to(weight)
+        self.product = weight @ self.probe
+
+    def is_of(self, weight: Tensor) -> bool:
+        if (weight.dtype, weight.device) != (self.weight.dtype, self.weight.device):
+            return False
+        return torch.equal(weight @ self.probe, self.product)
+
+
+def _copy_of_weight(module: nn.Linear) -> Tensor:
+    """The weight as it is now, safe from training. Recordings share a copy for as long as nothing changes."""
+    weight, known = module.weight.detach(), _copies.get(module)
+    if known is None or not known.is_of(weight):
+        known = _copies[module] = _Copy(weight)
+    return known.weight
 
 
 def _renamed(name: str, new: str) -> str:

@@ -57,13 +57,15 @@ class Vocabulary(Protocol):
 class Attention:
     """One call of one attention.
 
-    Shapes: query (N, H, L, D), key (N, H, S, D), value (N, H, S, D); the masks as they were given.
+    Shapes: query (N, H, L, D), key (N, H, S, D), value (N, H, S, D); the masks as they were given; out_proj_weight
+    (E, E) as it was then, None in files that were saved before it was recorded.
     """
 
     query: Tensor
     key: Tensor
     value: Tensor
     masks: AttentionMasks
+    out_proj_weight: Tensor | None = None
 
 
 @dataclass
@@ -183,6 +185,62 @@ class Recording:
         ]
         return torch.cat(parts) if parts else torch.zeros(0, dtype=torch.bool)
 
+    def value_norms(self, site: str, head: Head = None, sentence: int = 0, run: int | None = None) -> Tensor:
+        """How much a key has to say: the length of its value as the head writes it into the residual stream, of
+        (x W_V + b_V) W_O with the head's part of W_O. The out-projection's bias belongs to no key and is left out.
+
+        Args:
+            head: one head, ``"mean"`` for the mean of the heads' lengths, None for each.
+
+        Returns:
+            (S,), or (H, S) for each head; float32.
+
+        Raises:
+            KeyError: no such site, or a file that was saved before the out-projection was recorded.
+            IndexError: no such head, sentence or run.
+
+        Source: Kobayashi et al. 2020, "Attention is not only a weight".
+
+        Example:
+            >>> from transformer import MultiheadAttention, record
+            >>> attention, x = MultiheadAttention(8, num_heads=2, batch_first=True), torch.randn(1, 3, 8)
+            >>> with record(attention) as recording:
+            ...     output, _ = attention(x, x, x)
+            >>> recording.value_norms(recording.sites[0]).shape
+            torch.Size([2, 3])
+        """
+        attention = self._attention(site, run)
+        heads = _picked_heads(attention, site, head, sentence)
+        if attention.out_proj_weight is None:
+            raise KeyError(f"The file is older than value norms and lacks the out-projection of {site}. Record again.")
+        value = attention.value[sentence, heads].cpu().double()  # (H, S, D)
+        write = attention.out_proj_weight.cpu().double().unflatten(1, (-1, value.size(-1)))[:, heads]  # (E, H, D)
+        # ‖W v‖² = v · (WᵀW) v: a vector of width E for each key is never made.
+        gram = torch.einsum("ehc,ehd->hcd", write, write)
+        return _of_heads(((value @ gram) * value).sum(dim=-1).clamp(min=0).sqrt(), head)
+
+    def weighted_norms(
+        self,
+        site: str,
+        head: Head = None,
+        sentence: int = 0,
+        rows: Indices = None,
+        columns: Indices = None,
+        run: int | None = None,
+    ) -> Tensor:
+        """How much each query takes from each key: the weight times the length of the key's value as it is written.
+
+        Arguments and shape as :meth:`pattern`, errors as :meth:`value_norms`; ``"mean"`` is the mean of the heads'
+        products.
+
+        Source: Kobayashi et al. 2020, "Attention is not only a weight".
+        """
+        heads = None if head == "mean" else head
+        norms = self.value_norms(site, heads, sentence, run)
+        pattern = self.pattern(site, heads, sentence, rows, columns, run)
+        weighted = pattern * norms[..., None, _index(columns, norms.size(-1))]
+        return weighted.mean(dim=0) if head == "mean" else weighted
+
     def query(self, site: str, run: int | None = None) -> Tensor:
         """(N, H, L, D), after the in-projection."""
         return self._attention(site, run).query.cpu()
@@ -197,7 +255,7 @@ class Recording:
 
     def output(self, site: str, run: int | None = None) -> Tensor:
         """What the attention gave after its out-projection: (N, L, E) or (L, N, E), as the module lays it out."""
-        return self._run_with(site, run).outputs[site].cpu()
+        return self.run_with(site, run).outputs[site].cpu()
 
     def hidden(self, path: str, run: int | None = None) -> Tensor:
         """The residual stream at a hook point: (N, L, E) or (L, N, E), as the module lays it out.
@@ -205,7 +263,7 @@ class Recording:
         After a sublayer: ``…layers.0.after_self_attn``; after a layer: ``…layers.0.after_feedforward``.
         The paths are the keys of ``runs[i].hidden``.
         """
-        for candidate in reversed(self.runs) if run is None else [self.runs[run]]:
+        for candidate in self._newest_first(run):
             if path in candidate.hidden:
                 return candidate.hidden[path].cpu()
         raise KeyError(f"No hidden state was recorded at {path}.")
@@ -250,6 +308,18 @@ class Recording:
         self.note = self.note if note is None else note
         write(self, path)
 
+    def run_with(self, site: str, run: int | None = None) -> Run:
+        """The run that the methods read for a site: the last in which it occurs, or that one.
+
+        Raises:
+            KeyError: no such site.
+            IndexError: no such run.
+        """
+        for candidate in self._newest_first(run):
+            if site in candidate.attentions:
+                return candidate
+        raise KeyError(f"No attention was recorded at {site}.")
+
     def labels(self, stream: str, ids: Sequence[int]) -> list[str]:
         """The names of ids in the stream's vocabulary, or the numbers where none is known."""
         vocabulary = self._vocabularies.get(stream)
@@ -259,7 +329,7 @@ class Recording:
         return [self.labels(stream, row) for row in ids.tolist()]
 
     def _tokens_of(self, site: str, side: int, length: int, sentence: int, run: int | None) -> list[str]:
-        found = self._run_with(site, run)
+        found = self.run_with(site, run)
         kind = next(known.kind for known in found.attentions if known == site)
         streams: tuple[Stream, ...] = (READS[kind][side],) if kind in READS else ("source",)
         if kind == "decoder" and not any(known.kind == "cross" for known in found.attentions):
@@ -287,24 +357,21 @@ class Recording:
         before = self.runs[: next(i for i, known in enumerate(self.runs) if known is run)]
         return next((earlier.ids[stream] for earlier in reversed(before) if stream in earlier.ids), None)
 
-    def _run_with(self, site: str, run: int | None) -> Run:
-        for candidate in reversed(self.runs) if run is None else [self.runs[run]]:
-            if site in candidate.attentions:
-                return candidate
-        raise KeyError(f"No attention was recorded at {site}.")
+    def _newest_first(self, run: int | None) -> Sequence[Run]:
+        if run is None:
+            return self.runs[::-1]
+        if not -len(self.runs) <= run < len(self.runs):
+            raise IndexError(f"run is {run}, but {len(self.runs)} were recorded.")
+        return [self.runs[run]]
 
     def _attention(self, site: str, run: int | None) -> Attention:
-        return self._run_with(site, run).attentions[site]  # type: ignore[index]
+        return self.run_with(site, run).attentions[site]  # type: ignore[index]
 
     def _seen(self, site: str, head: Head, sentence: int, rows: Indices, run: int | None) -> "_Seen":
         attention = self._attention(site, run)
-        batch, num_heads, length, _ = attention.query.shape
-        if not 0 <= sentence < batch:
-            raise IndexError(f"sentence is {sentence}, but the batch has {batch}.")
-        only = None if head is None or head == "mean" else operator.index(head)
-        if only is not None and not 0 <= only < num_heads:
-            raise IndexError(f"head is {head}, but {site} has {num_heads}.")
-        heads = slice(None) if only is None else slice(only, only + 1)
+        heads = _picked_heads(attention, site, head, sentence)
+        num_heads, length = attention.query.shape[1:3]
+        only = heads.start  # None: every head
         picked = torch.arange(length, device=attention.query.device)[_index(rows, length)]
         precision = torch.promote_types(attention.query.dtype, torch.float32)
         query = attention.query[sentence, heads][:, picked].to(precision)
@@ -324,8 +391,25 @@ class _Seen:
     mask: Tensor | None
 
 
+def _picked_heads(attention: Attention, site: str, head: Head, sentence: int) -> slice:
+    """The heads that are asked for.
+
+    Raises:
+        IndexError: no such head or sentence.
+    """
+    batch, num_heads = attention.query.shape[:2]
+    if not 0 <= sentence < batch:
+        raise IndexError(f"sentence is {sentence}, but the batch has {batch}.")
+    if head is None or head == "mean":
+        return slice(None)
+    only = operator.index(head)
+    if not 0 <= only < num_heads:
+        raise IndexError(f"head is {head}, but {site} has {num_heads}.")
+    return slice(only, only + 1)
+
+
 def _of_heads(cells: Tensor, head: Head) -> Tensor:
-    """(H, L, S) -> what was asked for, float32 on the CPU."""
+    """(H, ...) -> what was asked for, float32 on the CPU."""
     if head == "mean":
         cells = cells.mean(dim=0)
     elif head is not None:

@@ -13,7 +13,8 @@ from transformer.checkpoint import write_safetensors
 from transformer.masks import AttentionMasks
 from transformer.recording import Attention, Kind, Recording, Run, Site
 
-FORMAT, VERSION = "headlight recording", 1
+FORMAT, VERSION = "headlight recording", 2
+_READABLE = (1, 2)  # the first lacks the weights of out-projections
 _HEADS = ("query", "key", "value")
 _MASKS = ("attn_mask", "key_padding_mask")
 
@@ -35,6 +36,7 @@ class _Names:
 def write(recording: Recording, path: str | Path) -> None:
     """Write a recording; see :meth:`~transformer.recording.Recording.save`."""
     tensors: dict[str, Tensor] = {}
+    weight_names: dict[int, str] = {}  # by id: attentions share a weight, and the file holds it once
     runs = []
     for i, run in enumerate(recording.runs):
         sites = []
@@ -45,6 +47,9 @@ def write(recording: Recording, path: str | Path) -> None:
             for name in _MASKS:
                 if getattr(masks, name) is not None:
                     tensors[f"{i}/{site}/{name}"] = getattr(masks, name)
+            weight = attention.out_proj_weight
+            if weight is not None:
+                tensors[weight_names.setdefault(id(weight), f"{i}/{site}/out_proj_weight")] = weight
             sites.append(
                 {
                     "path": site,
@@ -54,6 +59,7 @@ def write(recording: Recording, path: str | Path) -> None:
                     "is_causal": masks.is_causal,
                     "appended": masks.appended,
                     "masks": [name for name in _MASKS if getattr(masks, name) is not None],
+                    "out_proj_weight": weight_names.get(id(weight)),
                 }
             )
         parts = {"outputs": run.outputs, "hidden": run.hidden, "ids": run.ids}
@@ -107,9 +113,10 @@ def open_recording(path: str | Path) -> Recording:
             if metadata.get("format") != FORMAT:
                 raise RecordingError(f"{path.name} is a safetensors file, but not a recording of Headlight.")
             about = json.loads(metadata["about"])
-            if about["version"] != VERSION:
+            if about["version"] not in _READABLE:
                 raise RecordingError(
-                    f"{path.name} is a recording of version {about['version']}; this Headlight reads version {VERSION}."
+                    f"{path.name} is a recording of version {about['version']}; "
+                    f"this Headlight reads versions up to {VERSION}."
                 )
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (safetensors.SafetensorError, OSError) as error:
@@ -127,6 +134,9 @@ def open_recording(path: str | Path) -> Recording:
 def _assemble(about: dict[str, Any], tensors: dict[str, Tensor]) -> Recording:
     names = {stream: _Names(dict(known)) for stream, known in about["names"].items()}
     recording = Recording(names)
+    described_sites = [site for run in about["runs"] for site in run["sites"]]
+    weight_names = {site.get("out_proj_weight") for site in described_sites} - {None}
+    weights = {name: tensors.pop(name) for name in weight_names}
     for i, described in enumerate(about["runs"]):
         run = Run()
         for site in described["sites"]:
@@ -137,6 +147,7 @@ def _assemble(about: dict[str, Any], tensors: dict[str, Tensor]) -> Recording:
             attention = Attention(
                 **{name: tensors.pop(f"{i}/{path}/{name}") for name in _HEADS},
                 masks=AttentionMasks(**masks, is_causal=bool(site["is_causal"]), appended=int(site["appended"])),
+                out_proj_weight=weights.get(site.get("out_proj_weight")),
             )
             _check(path, attention)
             run.attentions[path] = attention
@@ -158,7 +169,7 @@ def _assemble(about: dict[str, Any], tensors: dict[str, Tensor]) -> Recording:
 
 
 def _check(site: Site, attention: Attention) -> None:
-    """Raise ValueError unless query, key, value and masks fit together."""
+    """Raise ValueError unless query, key, value, masks and the out-projection fit together."""
     query, key, value, masks = attention.query, attention.key, attention.value, attention.masks
     shapes = [tuple(tensor.shape) for tensor in (query, key, value)]
     fit = (
@@ -172,6 +183,9 @@ def _check(site: Site, attention: Attention) -> None:
     )
     if not fit:
         raise ValueError(f"query, key and value of {site} have shapes {shapes} that do not fit together")
+    weight, width = attention.out_proj_weight, value.size(1) * value.size(3)
+    if weight is not None and (weight.shape != (width, width) or not weight.is_floating_point()):
+        raise ValueError(f"the out-projection of {site} has shape {tuple(weight.shape)} and dtype {weight.dtype}")
     masks.check(query.size(0), query.size(1), query.size(2), key.size(2) - masks.appended)
 
 

@@ -46,7 +46,7 @@ def assert_same(one: Recording, other: Recording) -> None:
         assert list(mine.attentions) == list(theirs.attentions)
         for site, attention in mine.attentions.items():
             read = theirs.attentions[site]
-            for name in ("query", "key", "value"):
+            for name in ("query", "key", "value", "out_proj_weight"):
                 assert_same_bits(getattr(attention, name), getattr(read, name))
             for name in ("attn_mask", "key_padding_mask"):
                 assert_same_bits(getattr(attention.masks, name), getattr(read.masks, name))
@@ -226,7 +226,7 @@ def test_bytes_added_at_the_end_are_refused(saved, tmp_path):
 
 def test_a_later_version_is_refused_by_its_number(saved, tmp_path):
     tensors, about = parts_of(saved)
-    assert "version 2" in refused(put_together(tmp_path / "later", tensors, about | {"version": 2}))
+    assert "version 3" in refused(put_together(tmp_path / "later", tensors, about | {"version": 3}))
 
 
 def test_missing_and_extra_tensors_are_named(saved, tmp_path):
@@ -293,6 +293,8 @@ def test_descriptions_that_say_nothing_are_refused(about, saved, tmp_path):
         (("runs", 0, "sites", 0, "appended"), -1),
         (("runs", 0, "sites", 0, "masks"), []),
         (("runs", 0, "sites", 0, "masks"), ["nonsense"]),
+        (("runs", 0, "sites", 0, "out_proj_weight"), "elsewhere"),
+        (("runs", 0, "sites", 0, "out_proj_weight"), []),
         (("runs", 0, "outputs"), []),
         (("runs", 0, "hidden"), None),
         (("runs", 0, "ids"), ["source"]),
