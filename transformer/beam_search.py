@@ -4,6 +4,9 @@ N batch · B beams · T target length so far · V vocabulary
 """
 
 import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -12,9 +15,57 @@ from torch.nn import functional as F
 from transformer.decoded import Decoded
 from transformer.stepping import Stepper
 
+Fate = Literal["kept", "ended", "dropped"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One more token on one of the beams.
+
+    Attributes:
+        beam: the ids that the beam had.
+        token: the id that would follow them.
+        log_probability: the sum over the beam's ids and the token.
+        score: log_probability over length ** length_penalty, the token counted.
+        fate: ``kept``: a beam of the next step; ``ended``: among the B best hypotheses that have ended so far, by its
+            end token or at the limit; or ``dropped``.
+    """
+
+    beam: tuple[int, ...]
+    token: int
+    log_probability: float
+    score: float
+    fate: Fate
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """The beam's and the token."""
+        return (*self.beam, self.token)
+
+
+@dataclass(frozen=True)
+class BeamStep:
+    """What beam search did with one sentence at one step.
+
+    Attributes:
+        candidates: those considered, the likeliest first: 2B, or as many as there can be.
+        live: the beams after the step, the likeliest first; none where the limit ends them all.
+        ended: the B best hypotheses that have ended so far, the best first.
+    """
+
+    candidates: tuple[Candidate, ...]
+    live: tuple[Decoded, ...]
+    ended: tuple[Decoded, ...]
+
 
 def beam_search(
-    stepper: Stepper, limits: Tensor, beams: int, length_penalty: float, eos_id: int, drop_ended: bool
+    stepper: Stepper,
+    limits: Tensor,
+    beams: int,
+    length_penalty: float,
+    eos_id: int,
+    drop_ended: bool,
+    trace: Sequence[list[BeamStep]] | None = None,
 ) -> list[list[Decoded]]:
     """Search until no live hypothesis of a sentence is better than its B ended ones, or its limit is reached.
 
@@ -26,6 +77,7 @@ def beam_search(
         beams: B.
         length_penalty: 0 favours short hypotheses, 1 takes the mean log-probability of a token, more favours long ones.
         drop_ended: sentences leave the batch when their search ends.
+        trace: a list for each sentence, to which every step of its search is added.
 
     Returns:
         The B best of each sentence, the best first.
@@ -48,17 +100,23 @@ def beam_search(
     for length in range(1, int(limits.max()) + 1):
         candidates = (total[..., None] + added.unflatten(0, (-1, beams))).flatten(1)  # (N, B*V)
         best, index = candidates.topk(min(2 * beams, candidates.size(1)))  # (N, 2B): B stay if B of them end
-        parent, token = index // vocabulary, index % vocabulary
-        grown = torch.cat([live.gather(1, parent[..., None].expand(-1, -1, length - 1)), token[..., None]], dim=2)
-        ends = token == eos_id
+        origin, token = index // vocabulary, index % vocabulary
+        grown = torch.cat([live.gather(1, origin[..., None].expand(-1, -1, length - 1)), token[..., None]], dim=2)
+        judged, ends = best / length**length_penalty, token == eos_id
         taken = ends & among_best[: ends.size(1)] & ~over[:, None]
-        ended.offer((best / length**length_penalty).masked_fill(~taken, -math.inf), grown, finished=True)
+        ended.offer(judged.masked_fill(~taken, -math.inf), grown, finished=True)
 
         total, kept = best.masked_fill(ends, -math.inf).topk(beams)  # (N, B)
-        live, parent = grown.gather(1, kept[..., None].expand(-1, -1, length)), parent.gather(1, kept)
+        live, parent = grown.gather(1, kept[..., None].expand(-1, -1, length)), origin.gather(1, kept)
         scores, at_limit = total / length**length_penalty, (limits[rows] <= length) & ~over
         if bool(at_limit.any()):
             ended.offer(scores.masked_fill(~at_limit[:, None], -math.inf), live, finished=False)
+        if trace is not None:
+            stays = (total != -math.inf) & ~at_limit[:, None]  # (N, B)
+            for row in (~over).nonzero()[:, 0].tolist():
+                considered = (part[row].tolist() for part in (origin, token, best, judged))
+                steps = trace[int(rows[row])]
+                steps.append(_traced(steps, considered, kept[row][stays[row]].tolist(), ended.of(row)))
         over = over | at_limit | (ended.scores[:, -1] >= scores[:, 0])
 
         if bool(over.all()):
@@ -116,3 +174,26 @@ class _Ended:
             if score > -math.inf
         ]
         return found or [Decoded((), finished=False)]
+
+
+def _traced(
+    steps: Sequence[BeamStep], considered: Iterable[list[Any]], kept: Sequence[int], ended: Sequence[Decoded]
+) -> BeamStep:
+    """One more step of a sentence.
+
+    Args:
+        steps: those before it.
+        considered: which beam, token, log-probability and score: a list each, with a place for each candidate.
+        kept: places of the candidates that are the next step's beams, in the beams' order.
+    """
+    beams = [one.ids for one in steps[-1].live] if steps else [()]
+    has_ended = {one.ids for one in ended}
+    candidates = []
+    for place, (beam, token, log_probability, score) in enumerate(zip(*considered, strict=True)):
+        if log_probability == -math.inf:
+            break  # fewer tokens than places: the rest is nothing
+        ids = (*beams[beam], token)
+        fate: Fate = "ended" if ids in has_ended else "kept" if place in kept else "dropped"
+        candidates.append(Candidate(beams[beam], token, log_probability, score, fate))
+    live = (Decoded(candidates[place].ids, finished=False, score=candidates[place].score) for place in kept)
+    return BeamStep(tuple(candidates), tuple(live), tuple(one for one in ended if one.ids))

@@ -11,7 +11,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from transformer.beam_search import beam_search
+from transformer.beam_search import BeamStep, beam_search
 from transformer.checkpoint import Checkpoint
 from transformer.decoded import Decoded
 from transformer.sampling import check_sampling, draw, sampling_probabilities
@@ -66,6 +66,7 @@ def decode(
     how: Decoding = GREEDY,
     places: Sequence[int] | None = None,
     drop_ended: bool = False,
+    trace: Sequence[list[BeamStep]] | None = None,
 ) -> list[list[Decoded]]:
     """Decode a batch, over one key/value cache.
 
@@ -75,20 +76,23 @@ def decode(
         limits: the most tokens a target may have, one number for all or one for each.
         places: what tells the draws of one sentence from those of another; 0, 1, 2 … unless given.
         drop_ended: sentences leave the batch when they end. Faster, but a recording's later runs lack them.
+        trace: a list for each sentence, to which beam search adds every step of its search; other methods add none.
 
     Returns:
         For each sentence what it became: all its beams, the best first, or the one that was chosen step by step.
 
     Raises:
-        ValueError: an encoder alone; a decoder alone given sources of several lengths.
+        ValueError: an encoder alone; a decoder alone given sources of several lengths; a trace of other sentences.
     """
+    if trace is not None and len(trace) != source.size(0):
+        raise ValueError(f"A trace needs a list for each of the {source.size(0)} sentences, not {len(trace)}.")
     sentences, device = source.size(0), source.device
     most = torch.tensor([limits] * sentences if isinstance(limits, int) else list(limits), device=device)  # (N,)
     stepper, eos_id = Stepper(model, source), model.config.eos_id
     if not sentences or int(most.max()) < 1:
         return [[Decoded((), finished=False)] for _ in range(sentences)]
     if how.method == "beam":
-        return beam_search(stepper, most, how.beams, how.length_penalty, eos_id, drop_ended)
+        return beam_search(stepper, most, how.beams, how.length_penalty, eos_id, drop_ended, trace)
     choose = _chooser(how, range(sentences) if places is None else places)
     ids = _token_by_token(stepper, most, choose, eos_id, drop_ended)
     return [[Decoded(tuple(one), finished=one[-1:] == [eos_id])] for one in ids]
