@@ -27,6 +27,7 @@ checkpoints:
 bench: .venv/installed-dev
 	PYTHONPATH=.:tests/browser .venv/bin/python tests/bench/recording_cost.py
 	PYTHONPATH=.:tests/browser .venv/bin/python tests/bench/slider_to_picture.py
+	PYTHONPATH=. .venv/bin/python tests/bench/long_texts.py
 	PYTHONPATH=. .venv/bin/python tests/bench/training_throughput.py
 	PYTHONPATH=. .venv/bin/python tests/bench/decoding_speed.py
 

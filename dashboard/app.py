@@ -1,6 +1,6 @@
 """The server: ``streamlit run dashboard/app.py``.
 
-It serves ``main.py`` to each browser and, beside it, plotly's JavaScript from the installed package.
+It serves ``main.py`` to each browser and, beside it, the explorer's JavaScript and the numbers that it asks for.
 """
 
 import gc
@@ -8,7 +8,6 @@ import logging
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib.resources import files
 from pathlib import Path
 
 import streamlit as st
@@ -18,7 +17,8 @@ from starlette.staticfiles import StaticFiles
 # Streamlit puts this folder on the path, not the project's.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from dashboard import shelf
+from dashboard import served, shelf
+from dashboard.components import explorer
 from dashboard.words import current_words
 
 
@@ -28,7 +28,7 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
 
     Streamlit collects garbage after every run of a page; frozen, what stands here is not walked each time.
     """
-    import dashboard.views.attention  # noqa: F401  imports torch and plotly
+    import dashboard.views.attention  # noqa: F401  imports torch
 
     shelf.warm_up()
     gc.collect()
@@ -45,7 +45,8 @@ def say_unexpected(error: Exception) -> bool:
 
 app = st.App(
     Path(__file__).resolve().parent / "main.py",
-    routes=[Mount("/plotly", StaticFiles(directory=str(files("plotly") / "package_data")))],
+    # The version stands in the path, not behind it: modules import each other by relative paths.
+    routes=[Mount(f"/{explorer.MODULES}/{explorer.VERSION}", StaticFiles(directory=explorer.FOLDER)), served.ROUTE],
     lifespan=lifespan,
     on_script_error=say_unexpected,
 )

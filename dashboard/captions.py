@@ -1,57 +1,51 @@
-"""The sentence that says what is to be seen in a pattern."""
+"""The sentence under the picture: what there is to be seen in one head."""
 
-from collections.abc import Sequence
 from string import Formatter
 
 import numpy as np
 
 from dashboard.words import Words
+from transformer.units import Units
 
 Span = tuple[str, bool]  # a text, and whether it stands out
 
-SPECIAL = {"<s>", "</s>", "<pad>"}
 
-
-def strongest_pairs(
-    weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], most: int = 2
-) -> list[tuple[int, int]]:
-    """The largest weights of a pattern (L, S) as (row, column), one a row.
+def strongest_pairs(weights: np.ndarray, queries: Units, keys: Units, most: int = 2) -> list[tuple[int, int]]:
+    """The largest weights of a pattern (L, S) as (row, column), one a row; blocked cells are not-a-number.
 
     Pairs of two ordinary tokens come before pairs with a special one: most heads send what they do not need to the
-    end token.
+    end token. A row that may look at nothing has no pair.
     """
-    best = weights.argmax(axis=1)
+    rows = [row for row in range(len(weights)) if np.isfinite(weights[row]).any()]
+    best = {row: int(np.nanargmax(weights[row])) for row in rows}
 
     def order(row: int) -> tuple[bool, float]:
-        return queries[row] in SPECIAL or keys[best[row]] in SPECIAL, -float(weights[row, best[row]])
+        return queries.special[row] or keys.special[best[row]], -float(weights[row, best[row]])
 
-    return [(row, int(best[row])) for row in sorted(range(len(queries)), key=order)[:most]]
+    return [(row, best[row]) for row in sorted(rows, key=order)[:most]]
 
 
 def caption(
-    words: Words,
-    layer: int,
-    head: int | None,
-    rows: str,
-    weights: np.ndarray,
-    queries: Sequence[str],
-    keys: Sequence[str],
+    words: Words, layer: int, head: int | None, rows: str, weights: np.ndarray, queries: Units, keys: Units
 ) -> list[Span]:
     """Name the two strongest pairs.
 
     Args:
         layer, head: counted from 1; no head for the mean of the layer's.
         rows: how rows are named: ``encoder``, ``read`` or ``predicted``.
+        weights: (L, S), or what else is largest where a head reads most.
     """
     pairs = [
         _filled(
             words[f"caption.pair.{rows}"],
-            query=[(queries[row], True)],
-            key=[(keys[column], True)],
+            query=[(queries.labels[row], True)],
+            key=[(keys.labels[column], True)],
             weight=[(f"{weights[row, column]:.2f}", False)],
         )
         for row, column in strongest_pairs(weights, queries, keys)
     ]
+    if not pairs:
+        return [(words["caption.nothing"], False)]
     template = "caption.mean" if head is None else "caption.head"
     return _filled(
         words[template if len(pairs) == 2 else f"{template}.one"],

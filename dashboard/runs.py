@@ -11,12 +11,16 @@ import streamlit as st
 import torch
 
 from dashboard import shelf
-from dashboard.fit import Problem, ids_of
+from dashboard.fit import Problem, ids_of, most_tokens
+from transformer.beam_search import BeamStep
 from transformer.checkpoint import Checkpoint
 from transformer.decoded import Decoded
-from transformer.decoding import decode, length_limit
+from transformer.decoding import GREEDY, Decoding, decode, length_limit
 from transformer.recorder import record
 from transformer.recording import Recording
+from transformer.steps import Step, steps_of
+from transformer.text_model import TextTransformer
+from transformer.tokens import Tokenizer
 
 MOST_CONTINUED = 20  # tokens that a decoder alone may add to a text
 
@@ -29,12 +33,14 @@ class Question:
         source: what the encoder reads, or the one text of a decoder alone.
         target: without one, what the finished model answers is taken.
         step: of training, whose weights are looked at; None for the finished ones.
+        how: the model writes where it writes by itself.
     """
 
     checkpoint: str
     source: str
     target: str | None = None
     step: int | None = None
+    how: Decoding = GREEDY
 
 
 @dataclass(frozen=True)
@@ -50,18 +56,32 @@ class Answer:
     """One teacher-forced forward.
 
     Attributes:
-        predicted: what each decoder row is to predict, as labels: the target, one token on from what was read. A
-            decoder alone is to predict its text; what comes after the text's last token is its own guess.
-        probabilities: of each of them, given the ones before it.
+        model: the one that ran.
+        read: what each decoder row read, as labels.
+        predicted: what each is to predict: the target, one token on from what was read. A decoder alone is to predict
+            its text; what comes after the text's last token is its own guess.
+        steps: a decoder row each, over the distribution that the model gave, whatever a viewer chose to draw from.
+        beams: the search that found the target, or what comes after the text of a decoder alone, a step a token; empty
+            where it was found in another way, or typed.
+        labels: of every id that stands in ``steps`` and ``beams``.
         target: as text; None for a decoder alone.
         spelled_as_bytes: characters that a vocabulary lacks, by stream.
     """
 
+    model: TextTransformer
     recording: Recording
+    read: tuple[str, ...]
     predicted: tuple[str, ...]
-    probabilities: tuple[float, ...]
+    steps: tuple[Step, ...]
+    beams: tuple[BeamStep, ...]
+    labels: dict[int, str]
     target: Written | None
     spelled_as_bytes: dict[str, list[str]]
+
+    @property
+    def probabilities(self) -> tuple[float, ...]:
+        """Of each predicted token, given the ones before it."""
+        return tuple(step.probability for step in self.steps)
 
 
 def reads_one_text(name: str) -> bool:
@@ -78,24 +98,32 @@ def ask(question: Question) -> Answer | Problem:
     if isinstance(source, Problem):
         return source
     target: Sequence[int] | Problem
+    beams: tuple[BeamStep, ...] = ()
     if alone:
-        target = [*source[:-1], _decoded(question.checkpoint, question.step, source).ids[0]]
+        decoded, beams = _decoded(question, question.step, source)
+        target = [*source[:-1], decoded.ids[0]]
     elif question.target is None:
-        target = _decoded(question.checkpoint, None, source).ids
+        decoded, beams = _decoded(question, None, source)
+        target = decoded.ids
     else:
         target = ids_of(asked, "target", question.target)
     if isinstance(target, Problem):
         return target
     changed = shelf.changed(question.checkpoint, question.step)
-    recording, probabilities = _forced(question.checkpoint, question.step, changed, source, tuple(target))
+    recording, steps = _forced(question.checkpoint, question.step, changed, source, tuple(target))
     spelled = {stream: asked.source_tokenizer.spelled_as_bytes(question.source)}
     if question.target is not None:
         spelled["target"] = asked.target_tokenizer.spelled_as_bytes(question.target)
     ends = target[-1] == asked.config.eos_id
+    labels = _labels(asked.target_tokenizer, steps, beams)
     return Answer(
+        asked.model,
         recording,
-        tuple(asked.target_tokenizer.labels(target)),
-        probabilities,
+        tuple(labels[step.read] for step in steps),
+        tuple(labels[step.label] for step in steps),
+        steps,
+        beams,
+        labels,
         None if alone else Written(asked.target_tokenizer.text(target), ends),
         spelled,
     )
@@ -107,7 +135,7 @@ def written(question: Question) -> Written:
     The source is one that :func:`ask` found no problem in.
     """
     asked = shelf.checkpoint(question.checkpoint, question.step)
-    decoded = _decoded(question.checkpoint, question.step, tuple(asked.source_ids(question.source)))
+    decoded, _ = _decoded(question, question.step, tuple(asked.source_ids(question.source)))
     return Written(asked.target_tokenizer.text(decoded.ids), decoded.finished)
 
 
@@ -115,32 +143,44 @@ def _alone(asked: Checkpoint) -> bool:
     return asked.config.architecture == "decoder"
 
 
-def _decoded(name: str, step: int | None, source: tuple[int, ...]) -> Decoded:
-    return _greedy(name, step, shelf.changed(name, step), source)
+def _labels(tokenizer: Tokenizer, steps: Sequence[Step], beams: Sequence[BeamStep]) -> dict[int, str]:
+    ids = {index for step in steps for index in (step.read, step.label, *(likely for likely, _ in step.likeliest))}
+    ids.update(index for step in beams for one in step.candidates for index in one.ids)
+    return dict(zip(ids, tokenizer.labels(ids), strict=True))
+
+
+def _decoded(question: Question, step: int | None, source: tuple[int, ...]) -> tuple[Decoded, tuple[BeamStep, ...]]:
+    """What a source becomes, or what a decoder alone adds to it, with the weights of a step."""
+    changed = shelf.changed(question.checkpoint, step)
+    return _decoded_once(question.checkpoint, step, changed, source, question.how)
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
-def _greedy(name: str, step: int | None, changed: int, source: tuple[int, ...]) -> Decoded:
-    """What a source becomes, or what a decoder alone adds to it: a token at least, for the last row to predict."""
+def _decoded_once(
+    name: str, step: int | None, changed: int, source: tuple[int, ...], how: Decoding
+) -> tuple[Decoded, tuple[BeamStep, ...]]:
+    """A token at least, for the last row to predict, and the steps of beam search."""
     asked = shelf.checkpoint(name, step)
     if _alone(asked):
         source = source[:-1]
-        limit = min(MOST_CONTINUED, asked.config.max_length - len(source))  # the begin token is read too, the last not
+        room = most_tokens(asked.config, "text") - len(source)  # the begin token is read too, the last not
+        limit = min(MOST_CONTINUED, room)
     else:
         limit = length_limit(len(source), asked.config.max_length)
-    return decode(asked.model, torch.tensor([source]), limit)[0][0]
+    beams: list[BeamStep] = []
+    decoded = decode(asked.model, torch.tensor([source]), limit, how, trace=[beams])[0][0]
+    return decoded, tuple(beams)
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
 def _forced(
     name: str, step: int | None, changed: int, source: tuple[int, ...], target: tuple[int, ...]
-) -> tuple[Recording, tuple[float, ...]]:
-    """Record a forward that reads the target one token late, and how likely each token of it was."""
+) -> tuple[Recording, tuple[Step, ...]]:
+    """Record a forward that reads the target one token late, and what it made of each token."""
     asked = shelf.checkpoint(name, step)
     read = torch.tensor([[asked.config.bos_id, *target[:-1]]])
     inputs = (read,) if _alone(asked) else (torch.tensor([source]), read)
     vocabularies = {"source": asked.source_tokenizer, "target": asked.target_tokenizer}
     with torch.inference_mode(), record(asked.model, vocabularies) as recording:
         logits = asked.model(*inputs)  # (1, T, V)
-    likely = logits[0].softmax(dim=-1).gather(1, torch.tensor(target)[:, None])[:, 0]
-    return recording, tuple(likely.tolist())
+    return recording, tuple(steps_of(logits[0], read[0], torch.tensor(target), asked.config.pad_id))

@@ -1,24 +1,47 @@
 """What runs: language, checkpoint, training step, texts. Every choice lives in the URL under its key."""
 
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import runs, shelf
 from dashboard.fit import Problem
 from dashboard.runs import MOST_CONTINUED, Answer, Question, Written
-from dashboard.state import choice, stop, text
+from dashboard.state import choice, number, real, real_in, stop, text
 from dashboard.words import LANGUAGES, Words, as_text, browser_language, words_of
 from transformer.checkpoint import CheckpointError
+from transformer.decoding import GREEDY, Decoding
+
+Number = TypeVar("Number", int, float)
+
+METHODS = ("greedy", "beam", "sample")
+TOP_K = ("1", "2", "5", "10", "20", "50", "all")
+
+# The least, the most, and where it begins.
+BEAMS = (1, 8, 4)
+LENGTH_PENALTY = (0.0, 2.0, 1.0)
+TEMPERATURE = (0.05, 2.0, 1.0)
+TOP_P = (0.05, 1.0, 1.0)
+SEED = (1, 99, 1)
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """The interface's texts, what came of the viewer's choices, and a source text that the model is known to read."""
+    """What the sidebar was told.
+
+    Attributes:
+        words: the interface's texts.
+        outcome: what came of the viewer's choices.
+        example: a source text that the model is known to read.
+        question: the choices; where its target is not None, the viewer typed it.
+    """
 
     words: Words
     outcome: Answer | Problem
     example: str
+    question: Question
 
 
 def draw() -> Chosen:
@@ -48,16 +71,20 @@ def _step(words: Words, name: str) -> int | None:
 
 def _texts(words: Words, name: str, step: int | None) -> Chosen:
     example, alone = shelf.opening_sentence(name), runs.reads_one_text(name)
-    source = text(words["text" if alone else "source"], "source", example, 130, words["source.help"])
-    question = Question(name, source, step=step)
+    source = text(words["text" if alone else "source"], "source", example, 100, words["source.help"])
+    typing = not alone and _typing(words)
+    if not typing:
+        _ways_to_write(words)
+    question = Question(name, source, step=step, how=_how())
     outcome = _ask(words, question)
-    if not alone and _typing(words):
+    if typing:
         suggestion = outcome.target.text if isinstance(outcome, Answer) and outcome.target else ""
         typed = text(words["target.typed"], "target", suggestion, 110, words["source.help"])
-        return Chosen(words, _ask(words, replace(question, target=typed)), example)
-    if isinstance(outcome, Answer):
+        question = replace(question, target=typed)
+        outcome = _ask(words, question)
+    elif isinstance(outcome, Answer):
         _own(words, question, outcome)
-    return Chosen(words, outcome, example)
+    return Chosen(words, outcome, example, question)
 
 
 def _own(words: Words, question: Question, outcome: Answer) -> None:
@@ -97,3 +124,62 @@ def _typing(words: Words) -> bool:
     options = ["translate", "type"]
     texts = {name: words[f"target.{name}"] for name in options}
     return choice(words["target"], "target_from", options, "translate", texts.__getitem__) == "type"
+
+
+def _ways_to_write(words: Words) -> None:
+    """How the model writes, and behind a button the numbers of it."""
+    method = choice(words["method"], "method", METHODS, "greedy", lambda name: words[f"method.{name}"])
+    if method == "greedy":
+        return
+    row = st.container(horizontal=True)
+    with row.popover(words["method.settings"]):
+        first, second = st.container(horizontal=True), st.container(horizontal=True)
+    if method == "beam":
+        _, most, default = BEAMS
+        number(words["beams"], "beams", default, most, first)
+        _real(words, "length_penalty", LENGTH_PENALTY, first)
+    else:
+        _, most, default = SEED
+        _real(words, "temperature", TEMPERATURE, first)
+        _real(words, "top_p", TOP_P, first)
+        with second:
+            stop(words["top_k"], "top_k", TOP_K, "all", lambda k: words["top_k.all"] if k == "all" else k)
+        number(words["seed"], "seed", default, most, second)
+        row.button(words["draw_again"], key="draw_again", on_click=_draw_again)
+
+
+def _real(words: Words, key: str, span: tuple[float, float, float], where: DeltaGenerator) -> None:
+    least, most, default = span
+    real(words[key], key, default, least, most, where)
+
+
+def _draw_again() -> None:
+    _, most, _ = SEED
+    st.session_state["seed"] = st.session_state["seed"] % most + 1
+
+
+def _how() -> Decoding:
+    """How the model writes, as the link says it: the controls lead the link, and it is still known without them.
+
+    A typed target has no such controls, but begins from what the model wrote.
+    """
+    method = st.query_params.get("method")
+    if method == "beam":
+        return Decoding("beam", beams=_said("beams", BEAMS), length_penalty=_said("length_penalty", LENGTH_PENALTY))
+    if method == "sample":
+        top_k, top_p = st.query_params.get("top_k"), _said("top_p", TOP_P)
+        return Decoding(
+            "sample",
+            temperature=_said("temperature", TEMPERATURE),
+            top_k=int(top_k) if top_k in TOP_K and top_k != "all" else None,
+            top_p=top_p if top_p < 1 else None,
+            seed=_said("seed", SEED),
+        )
+    return GREEDY
+
+
+def _said(key: str, span: tuple[Number, Number, Number]) -> Number:
+    """What the link says, or the default where that makes no sense."""
+    least, most, default = span
+    value = real_in(st.query_params.get(key, ""), least, most)
+    return type(default)(value) if value is not None and type(default)(value) == value else default

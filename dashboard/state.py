@@ -6,14 +6,14 @@ name that does not change, and the URL keeps it whether or not its widget is dra
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 Name = TypeVar("Name", bound=str)
-Value = TypeVar("Value", str, int, bool)
+Value = TypeVar("Value", str, int, float, bool)
 
 SETTLED_SECONDS = 1.0
 LONGEST_IN_URL = 4000  # characters; servers refuse addresses of 64 kB, and a Chinese character takes 9 bytes there
@@ -66,6 +66,28 @@ def number(label: str, key: str, default: int, most: int, where: DeltaGenerator,
     return moved
 
 
+def real(label: str, key: str, default: float, least: float, most: float, where: DeltaGenerator) -> float:
+    """A slider in twentieths."""
+    _follow_url(key, default, lambda text: real_in(text, least, most))
+    moved = round(where.slider(label, least, most, key=key, step=0.05, width=140), 2)
+    _lead_url(key, moved, default)
+    return moved
+
+
+def real_in(text: str, least: float, most: float) -> float | None:
+    """The number that a text says, if it lies between these.
+
+    Example:
+        >>> real_in("0.7", 0, 2), real_in("7", 0, 2), real_in("nan", 0, 2), real_in("much", 0, 2)
+        (0.7, None, None, None)
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if least <= number <= most else None
+
+
 def stop(label: str, key: str, stops: Sequence[Name], default: Name, texts: Callable[[Name], str]) -> Name:
     """A slider over named stops."""
     _follow_url(key, default, lambda name: name if name in stops else None)
@@ -84,6 +106,29 @@ def switch(label: str, key: str, where: DeltaGenerator) -> bool:
     on = where.toggle(label, key=key)
     _lead_url(key, on, False)
     return on
+
+
+def follow_address(key: str, names: Collection[str]) -> dict[str, str] | None:
+    """What the address says under these names, on the first run and after Back or Forward; None while the page leads.
+
+    Args:
+        key: of what :func:`lead_address` writes.
+    """
+    in_url = {name: st.query_params[name] for name in names if name in st.query_params}
+    written, when = st.session_state.get(_written(key), (None, 0.0))
+    went_elsewhere = in_url != written and time.monotonic() - when > SETTLED_SECONDS
+    return in_url if written is None or went_elsewhere else None
+
+
+def lead_address(key: str, values: Mapping[str, str], names: Collection[str]) -> None:
+    """Let the address say these values, and nothing else under these names."""
+    if st.session_state.get(_written(key), (None,))[0] != values:
+        st.session_state[_written(key)] = (dict(values), time.monotonic())
+    for name in names:
+        if name not in values:
+            st.query_params.pop(name, None)
+        elif st.query_params.get(name) != values[name]:
+            st.query_params[name] = values[name]
 
 
 def _follow_url(key: str, default: Value, read: Callable[[str], Value | None]) -> None:

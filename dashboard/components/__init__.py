@@ -1,11 +1,10 @@
-"""The few browser components, each a JavaScript file and the function that mounts it.
+"""The browser's part: the explorer, and how numbers travel to it.
 
-Data travels as one buffer of bytes: a header in JSON, then arrays as they lie in memory.
+They travel as one buffer of bytes: a header in JSON, then arrays as they lie in memory.
 """
 
 import json
 import struct
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,9 +37,3 @@ def packed(header: Any) -> bytes:
     text = json.dumps(replace(header), ensure_ascii=False).encode()
     start = struct.pack("<I", len(text)) + text
     return b"".join([start, bytes(-len(start) % 8), *arrays])
-
-
-def javascript(name: str) -> str:
-    """The text of a component's JavaScript, with the shared reader of :func:`packed` before it."""
-    folder = Path(__file__).parent
-    return (folder / "unpack.js").read_text(encoding="utf-8") + (folder / f"{name}.js").read_text(encoding="utf-8")

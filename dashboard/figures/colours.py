@@ -52,27 +52,3 @@ def full_colour(keys: int) -> float:
         (1.0, 0.5, 0.2)
     """
     return next(step for step in (0.02, 0.05, 0.1, 0.2, 0.5, 1.0) if step >= min(1.0, 16 / keys) or step == 1.0)
-
-
-def readable(share: float, colours: Colours) -> str:
-    """The text colour that stands out more from a cell that has this share of the full colour.
-
-    Source: the contrast ratio of WCAG 2.2.
-    """
-    pairs = zip(_channels(colours.background), _channels(colours.strong), strict=True)
-    cell = _luminance([low + (high - low) * min(share, 1.0) for low, high in pairs])
-
-    def contrast(text: str) -> float:
-        bright, dark = sorted((_luminance(_channels(text)), cell), reverse=True)
-        return (bright + 0.05) / (dark + 0.05)
-
-    return max(colours.text, colours.on_strong, key=contrast)
-
-
-def _channels(colour: str) -> list[float]:
-    return [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-
-
-def _luminance(channels: list[float]) -> float:
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -16,6 +16,7 @@ class Words:
     """The texts of one language, by name; ``words("name", n=3)`` fills a text's gaps."""
 
     def __init__(self, language: str) -> None:
+        self.language = language
         path = Path(__file__).parent / f"{language}.toml"
         self._texts: dict[str, str] = tomllib.loads(path.read_text(encoding="utf-8"))
 
@@ -27,6 +28,10 @@ class Words:
 
     def names(self) -> set[str]:
         return set(self._texts)
+
+    def all(self) -> dict[str, str]:
+        """Every text by its name, gaps unfilled, for the browser."""
+        return dict(self._texts)
 
 
 @cache

@@ -4,20 +4,21 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from browsing import browsing, open_page, serving, slider
-from playwright.sync_api import Page
+from browsing import EXPLORER, browsing, link, open_page, serving, shown, slider
+from playwright.sync_api import Locator, Page
 
 from transformer.checkpoint import CHECKPOINTS, load_checkpoint
 
 MOVES = 20
+HELD = 30  # presses of a held key, as fast as a keyboard repeats
+REPEAT = 33  # milliseconds
 WORDS = "the old man and the sea and the cat on the mat saw a dog in the park with my friend from the city "
 
 # The clock starts at the key and stops when the element says (or holds) something else.
-CLOCK = """([selector, attribute]) => {
+CLOCK = """(watched, attribute) => {
   window.moves = []
-  let pressed = 0
+  window.pressed = 0
   addEventListener("keydown", () => { pressed = performance.now() }, true)
-  const watched = document.querySelector(selector)
   new MutationObserver(() => { if (pressed) { moves.push(performance.now() - pressed); pressed = 0 } }).observe(
     watched, attribute ? { attributeFilter: [attribute] } : { characterData: true, childList: true, subtree: true })
 }"""
@@ -27,31 +28,73 @@ def medians() -> dict[str, float]:
     """Milliseconds, by page."""
     with tempfile.TemporaryDirectory() as folder, browsing() as browser:
         log = Path(folder)
+        environment = {"HEADLIGHT_CHECKPOINTS": str(CHECKPOINTS)}
         with (
             serving("tests/bench/empty_page.py", {}, log / "empty.txt") as empty,
-            serving("dashboard/app.py", {"HEADLIGHT_CHECKPOINTS": str(CHECKPOINTS)}, log / "ours.txt") as ours,
+            serving("dashboard/app.py", environment, log / "ours.txt") as ours,
         ):
             page = browser.new_page(viewport={"width": 1280, "height": 800})
             page.goto(empty)
-            page.wait_for_selector("[data-testid=stText]")
-            measured = {"empty page": _median(page, 0, "[data-testid=stText]", None)}
-            ids = load_checkpoint("en-zh").source_tokenizer
-            for tokens in (16, 64, 150, 256):
-                source = ids.text(ids.ids(WORDS * 12)[: tokens - 1])  # and the end token
-                open_page(page, f"{ours}/?kind=encoder&layer=1&source={source.replace(' ', '+')}")
-                length = page.evaluate("document.querySelector('.headlight-figure').data[0].z.length")
-                measured[f"{length} tokens"] = _median(page, 1, ".headlight-figure", "data-shown")
-    return measured
+            text = page.locator("[data-testid=stText]")
+            text.wait_for()
+            measured = {"empty page": _median(page, page.get_by_role("slider"), text, None)}
+            for tokens in (16, 64, 150, 256, 512):
+                _open(page, ours, tokens, view="heat")
+                measured[f"heat map, {_length(page)} tokens"] = _explored(page)
+            _open(page, ours, 64, view="lines")
+            measured[f"lines, {_length(page)} tokens"] = _explored(page)
+            _open(page, ours, 64, view="heads")
+            heads = shown(page, "e.shown.picture.tiles.length")
+            measured[f"overview of {heads} heads, {_length(page)} tokens"] = _explored(page)
+            for tokens in (64, 512):
+                _open(page, ours, tokens, view="heat")
+                measured[f"held key: last picture, {_length(page)} tokens"] = _held(page)
+        return measured
 
 
-def _median(page: Page, number: int, selector: str, attribute: str | None) -> float:
-    page.evaluate(CLOCK, [selector, attribute])
+def _open(page: Page, address: str, tokens: int, view: str) -> None:
+    ids = load_checkpoint("en-zh").source_tokenizer
+    source = ids.text(ids.ids(WORDS * 24)[: tokens - 1])  # and the end token
+    open_page(page, link(address, kind="encoder", layer=1, head=1, view=view, source=source))
+    page.locator(f"{EXPLORER}[data-overview]").wait_for(state="attached")
+    page.wait_for_timeout(1000)
+
+
+def _length(page: Page) -> int:
+    return shown(page, "e.shown.numbers[0].queries.length")
+
+
+def _explored(page: Page) -> float:
+    return _median(page, slider(page, 1), page.locator(EXPLORER), "data-shown")
+
+
+def _median(page: Page, control: Locator, watched: Locator, attribute: str | None) -> float:
+    watched.evaluate(CLOCK, attribute)
     keys = ["ArrowRight"] * 3 + ["ArrowLeft"] * 3
     for move in range(MOVES + 2):
-        slider(page, number).press(keys[move % len(keys)])
+        control.press(keys[move % len(keys)])
         page.wait_for_function("(count) => moves.length >= count", arg=move + 1)
         page.wait_for_timeout(150)
     return statistics.median(page.evaluate("moves")[2:])
+
+
+def _held(page: Page) -> float:
+    """From the last press of a key held down to the last picture: how far behind the page has fallen."""
+    watched, control = page.locator(EXPLORER), slider(page, 1)
+    watched.evaluate(
+        """(watched) => {
+            window.last = { pressed: 0, painted: 0 }
+            addEventListener("keydown", () => { last.pressed = performance.now() }, true)
+            const painted = () => { last.painted = performance.now() }
+            new MutationObserver(painted).observe(watched, { attributeFilter: ["data-shown"] })
+        }"""
+    )
+    control.focus()
+    for press in range(HELD):
+        page.keyboard.press("ArrowRight" if press % 6 < 3 else "ArrowLeft")
+        page.wait_for_timeout(REPEAT)
+    page.wait_for_timeout(1500)
+    return page.evaluate("last.painted - last.pressed")
 
 
 def main() -> None:
@@ -59,7 +102,7 @@ def main() -> None:
     floor = measured["empty page"]
     print(f"Slider to painted picture, medians of {MOVES} moves")
     for name, milliseconds in measured.items():
-        print(f"  {name:12} {milliseconds:7.0f} ms  {milliseconds / floor:5.2f}x")
+        print(f"  {name:40} {milliseconds:7.1f} ms  {milliseconds / floor:5.2f}x")
 
 
 if __name__ == "__main__":

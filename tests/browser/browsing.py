@@ -10,11 +10,14 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
 
+import numpy as np
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 PROJECT = Path(__file__).resolve().parents[2]
-FIGURE = ".headlight-figure"
+EXPLORER = ".explorer"
 
 
 @contextmanager
@@ -66,38 +69,79 @@ def browsing() -> Iterator[Browser]:
         browser.close()
 
 
+def link(address: str, **choices: object) -> str:
+    """An address that opens the page with these choices."""
+    return f"{address}/?{urlencode(choices)}"
+
+
 def open_page(page: Page, address: str) -> None:
-    """Go there and wait until the figure is painted."""
+    """Go there and wait until a picture is painted."""
     page.goto(address)
     painted(page)
 
 
 def painted(page: Page, name: str = "") -> str:
-    """Wait until the figure shows ``name`` (or anything) and give what it shows."""
+    """Wait until the explorer shows ``name`` (or anything) and give what it shows."""
+    page.locator(f"{EXPLORER}[data-shown{f'*={name!r}' if name else ''}]").wait_for(state="attached")
+    return page.locator(EXPLORER).get_attribute("data-shown") or ""
+
+
+def shown(page: Page, what: str = "e.shown") -> Any:
+    """What the explorer painted last: ``shown.state``, ``.numbers`` (the selected head's first) and ``.picture``."""
+    return page.locator(EXPLORER).evaluate(f"(e) => {what}")
+
+
+def cells(page: Page) -> np.ndarray:
+    """The numbers (L, S) of the head that was painted last; not-a-number where the mask forbids a cell."""
+    queries, keys, flat = shown(
+        page, "(([one]) => [one.queries.length, one.keys.length, [...one.cells].map(String)])(e.shown.numbers)"
+    )
+    return np.array(flat, dtype=np.float64).reshape(queries, keys)
+
+
+def labels(page: Page, side: str) -> list[str]:
+    """What ``queries`` or ``keys`` of that head are called."""
+    return shown(page, f"e.shown.numbers[0].{side}")
+
+
+def until(page: Page, condition: str, argument: object = None) -> None:
+    """Wait for something to be true of what is shown: an expression of ``e``, the explorer, and ``argument``."""
     page.wait_for_function(
-        "([figure, name]) => document.querySelector(figure)?.dataset.shown?.includes(name)", arg=[FIGURE, name]
-    )
-    return page.locator(FIGURE).get_attribute("data-shown") or ""
-
-
-def cells(page: Page, name: str = "weights") -> list[list[float]] | None:
-    """The numbers of one of the figure's traces, as the browser holds them; None for a missing trace."""
-    return page.evaluate(
-        """([figure, name]) => {
-            const trace = document.querySelector(figure).data.find((one) => one.name === name)
-            return trace ? trace.z.map((row) => Array.from(row)) : null
-        }""",
-        [FIGURE, name],
-    )
-
-
-def axis(page: Page, name: str) -> list[str]:
-    """The labels along ``xaxis`` or ``yaxis``, in order, as they are drawn."""
-    return page.locator(f"{FIGURE} .{name[0]}tick text").evaluate_all(
-        "(texts) => texts.map((text) => text.textContent)"
+        f"""(argument) => {{
+            const hosts = [...document.querySelectorAll("*")].filter((one) => one.shadowRoot)
+            const e = hosts.map((one) => one.shadowRoot.querySelector("{EXPLORER}")).find(Boolean)
+            return e?.shown && ({condition})
+        }}""",
+        arg=argument,
     )
 
 
 def slider(page: Page, number: int) -> Locator:
     """The layer's (0) or the head's (1) slider."""
-    return page.get_by_role("slider").nth(number)
+    return page.locator(f"{EXPLORER} .sliders input").nth(number)
+
+
+def plot(page: Page) -> dict[str, float]:
+    """Where the cells of the main picture lie on the page: x, y, width, height; and rows and columns in view."""
+    box = page.locator(f"{EXPLORER} canvas").first.bounding_box()
+    inside = shown(page, "({...e.shown.picture.plot, seen: e.shown.picture.seen})")
+    assert box
+    return {
+        "x": box["x"] + inside["x"],
+        "y": box["y"] + inside["y"],
+        "width": inside["width"],
+        "height": inside["height"],
+        "rows": inside["seen"]["rows"][1] - inside["seen"]["rows"][0],
+        "columns": inside["seen"]["columns"][1] - inside["seen"]["columns"][0],
+    }
+
+
+def point_at(page: Page, row: float, column: float) -> tuple[float, float]:
+    """Move the pointer over the middle of a cell, both counted from 0 within what is in view."""
+    on = plot(page)
+    place = (
+        on["x"] + on["width"] * (column + 0.5) / on["columns"],
+        on["y"] + on["height"] * (row + 0.5) / on["rows"],
+    )
+    page.mouse.move(*place)
+    return place

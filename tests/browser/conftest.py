@@ -28,7 +28,8 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def checkpoint_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("checkpoints")
-    (folder / "en-zh").symlink_to(CHECKPOINTS / "en-zh")
+    for name in ("en-zh", "en-fr", "zh-en"):
+        (folder / name).symlink_to(CHECKPOINTS / name)
     write_small_checkpoint(folder / "small")
     write_letters(folder / "letters")
     write_alone(folder / "alone")

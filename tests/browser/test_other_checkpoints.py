@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from browsing import FIGURE, axis, cells, open_page, painted
+from browsing import EXPLORER, cells, labels, open_page, painted, until
 from playwright.sync_api import expect
 
 from transformer.checkpoint import load_checkpoint
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 def test_the_training_step_moves_the_picture_and_the_address(page, address, checkpoint_folder):
     open_page(page, f"{address}/?checkpoint=letters&kind=encoder&layer=1&head=3")
-    finished = np.array(cells(page))
+    finished = cells(page)
     steps = page.get_by_role("slider", name="Training step")
     steps.press("ArrowLeft")
     page.wait_for_url("**step=1000**")
@@ -28,11 +28,8 @@ def test_the_training_step_moves_the_picture_and_the_address(page, address, chec
         asked.model(source, source)
     pattern = recording.pattern(recording.site("encoder", 0), 2).numpy()
     assert np.abs(pattern - finished).max() > 0.01
-    page.wait_for_function(
-        f"(cell) => Math.abs(document.querySelector('{FIGURE}').data[0].z[0][0] - cell) < 1e-5",
-        arg=float(pattern[0, 0]),
-    )
-    np.testing.assert_allclose(np.array(cells(page)), pattern, atol=1e-5)
+    until(page, "Math.abs(e.shown.numbers[0].cells[0] - argument) < 1e-5", float(pattern[0, 0]))
+    np.testing.assert_allclose(cells(page), pattern, atol=1e-5)
     page.get_by_text("中文", exact=True).click()
     expect(page.get_by_text("训练步数")).to_be_visible()
     assert "step=0" in page.url
@@ -47,16 +44,15 @@ def test_the_training_step_moves_the_picture_and_the_address(page, address, chec
 def test_a_decoder_alone_shows_one_text(page, address):
     open_page(page, f"{address}/?checkpoint=alone")
     painted(page, "decoder: layer 2, head 1")
-    assert axis(page, "xaxis") == axis(page, "yaxis") == ["<s>", *"abcXabcX"]
+    assert labels(page, "keys") == labels(page, "queries") == ["<s>", *"abcXabcX"]
     expect(page.get_by_role("textbox", name="Text", exact=True)).to_have_value("abcXabcX")
     expect(page.get_by_text("Target text")).to_have_count(0)
-    expect(page.get_by_text("queries: text, read")).to_be_visible()
+    until(page, "e.shown.picture.items.some((one) => one.text === 'queries: text, read')")
     page.get_by_role("slider", name="Layer").press("ArrowLeft")
     painted(page, "decoder: layer 1, head 1")
-    page.get_by_text("token predicted").click()
-    page.wait_for_function(f"document.querySelector('{FIGURE}').layout.meta.queries[0] === 'a'")
-    assert axis(page, "yaxis")[:-1] == [*"abcXabcX"]
-    assert page.locator(".guess .label").inner_text() == axis(page, "yaxis")[-1]
+    page.locator(EXPLORER).get_by_text("token predicted").locator("visible=true").click()
+    until(page, "e.shown.numbers[0].queries[0] === 'a'")
+    assert labels(page, "queries")[:-1] == [*"abcXabcX"]
 
 
 def test_unknown_characters_are_said_and_left_out_on_request(page, address):
@@ -65,6 +61,6 @@ def test_unknown_characters_are_said_and_left_out_on_request(page, address):
     expect(page.get_by_text(said)).to_be_visible()
     page.get_by_role("button", name="Keep what it knows").click()
     painted(page)
-    assert axis(page, "xaxis") == ["a", "b", "b", "</s>"]
+    assert labels(page, "keys") == ["a", "b", "b", "</s>"]
     expect(page.get_by_role("textbox", name="Source text")).to_have_value("abb")
     assert "source=abb" in page.url

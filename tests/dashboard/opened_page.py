@@ -1,6 +1,9 @@
 """The page without a browser, opened by an address."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
@@ -22,3 +25,22 @@ def opened(**url: str) -> AppTest:
 def control(page: AppTest, key: str):
     """A row of buttons."""
     return next(one for one in page.get("button_group") if one.key == key)
+
+
+def explorer(page: AppTest) -> dict[str, Any]:
+    """What the explorer's JavaScript is given."""
+    (component,) = (one for one in page.get("bidi_component") if one.proto.component_name == "headlight_explorer")
+    return json.loads(component.proto.json)
+
+
+def look(page: AppTest) -> dict[str, Any]:
+    """What the explorer shows."""
+    return explorer(page)["state"]
+
+
+def moved(page: AppTest, **changes: Any) -> AppTest:
+    """The page after the viewer moved something in the explorer."""
+    page.session_state["selection"] = replace(page.session_state["selection"], **changes)
+    page.run()
+    assert not page.exception, page.exception
+    return page

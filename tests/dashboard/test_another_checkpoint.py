@@ -1,10 +1,13 @@
 """What becomes of the viewer's choices when they turn to another checkpoint."""
 
+from dataclasses import replace
+
 import pytest
-from opened_page import control, opened
+from opened_page import look, moved, opened
 
 from dashboard import runs, shelf
 from dashboard.runs import Question
+from dashboard.selection import Selection
 
 pytestmark = pytest.mark.usefixtures("kinds")
 
@@ -34,18 +37,21 @@ def test_a_typed_text_stays_and_what_does_not_fit_is_said():
     assert not turn_to(page, "words").warning
 
 
-def test_the_kind_that_opens_a_page_opens_it_again_after_a_model_without_it():
-    page = turn_to(opened(checkpoint="words"), "alone")
-    assert control(page, "kind").value == "decoder"
-    assert control(turn_to(page, "words"), "kind").value == "cross"
+def test_a_selection_is_fitted_to_a_model_and_wanted_again_by_the_next():
+    recordings = {
+        name: runs.ask(Question(name, text)).recording for name, text in (("words", "a dog"), ("alone", "ab"))
+    }
+    wanted = Selection(kind="cross", layer=9, head=2, heads=(0, 2))
+    assert wanted.within(recordings["words"]) == replace(wanted, layer=0)
+    assert wanted.within(recordings["alone"]) == replace(wanted, kind="decoder", layer=1, head=1, heads=(0,))
+    assert replace(wanted, head=9, heads=(9,)).within(recordings["words"]) == replace(wanted, layer=0, heads=())
+    assert replace(wanted, head="mean").within(recordings["words"]).head == "mean"
 
 
-def test_a_model_of_one_layer_leaves_the_others_at_the_layer_they_open_on():
-    page = opened(checkpoint="words")
-    assert "layer" not in page.query_params
-    assert turn_to(page, "alone").slider(key="layer").value == 2
-    turn_to(turn_to(page, "words"), "alone")
-    assert page.slider(key="layer").value == 2
+def test_the_kind_that_is_wanted_comes_back_after_a_model_without_it():
+    page = moved(opened(checkpoint="words"), kind="encoder")
+    turn_to(page, "alone")
+    assert look(turn_to(page, "words"))["kind"] == "encoder"
 
 
 def test_a_target_that_nobody_changed_follows_the_model_and_the_source():

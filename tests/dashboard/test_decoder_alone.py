@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from opened_page import control, opened
+from opened_page import explorer, look, opened
 
-from dashboard import runs, shelf
+from dashboard import fit, runs, shelf
 from dashboard.fit import Problem
 from dashboard.runs import MOST_CONTINUED, Question
 from dashboard.words import words_of
@@ -42,8 +42,9 @@ def test_it_goes_on_from_its_guess_up_to_the_limit():
     assert own.text.startswith(got.predicted[-1]) or got.predicted[-1].startswith("<")
 
 
-def test_a_text_that_fills_the_model_still_has_a_guess_after_it():
-    limit = shelf.checkpoint("alone").config.max_length
+def test_a_text_that_fills_the_model_still_has_a_guess_after_it(monkeypatch):
+    limit = shelf.checkpoint("alone").config.max_length + 10
+    monkeypatch.setattr(fit, "LONGEST", limit)
     got = runs.ask(Question("alone", "a" * (limit - 1)))
     assert len(got.predicted) == limit
     problem = runs.ask(Question("alone", "a" * limit))
@@ -57,14 +58,15 @@ def test_the_page_speaks_of_one_text(language, words):
     page = opened(checkpoint="alone", language=language)
     assert page.text_area(key="source").label == words["text"]
     assert page.text_area(key="source").value == TEXT
-    assert control(page, "kind").options == [words["kind.decoder"]]
+    assert [one["kind"] for one in explorer(page)["run"]["kinds"]] == ["decoder"]
+    assert explorer(page)["words"]["kind.decoder"] == words["kind.decoder"]
     assert words("continuation", limit=MOST_CONTINUED) in [one.value for one in page.caption]
     assert "target_from" not in [one.key for one in page.get("button_group")]
 
 
 def test_rows_can_be_named_by_what_they_predict():
-    page = opened(checkpoint="alone", decoder_rows="predicted", mean="true")
-    assert control(page, "decoder_rows").value == "predicted"
+    page = opened(checkpoint="alone", decoder_rows="predicted", head="mean")
+    assert (look(page)["decoder_rows"], look(page)["head"]) == ("predicted", "mean")
 
 
 def test_an_empty_text_offers_the_models_example():

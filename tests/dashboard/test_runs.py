@@ -1,5 +1,7 @@
 """From a question to a recording, through caches that several viewers share."""
 
+from operator import attrgetter
+
 import pytest
 import torch
 from small_checkpoint import write_small_checkpoint
@@ -8,28 +10,114 @@ from dashboard import runs, shelf
 from dashboard.fit import MOST_CHARACTERS, Problem
 from dashboard.runs import Answer, Question
 from transformer.checkpoint import CheckpointError
-from transformer.decoding import decode, length_limit
+from transformer.decoding import GREEDY, Decoding, decode, length_limit
+from transformer.steps import steps_of
 
 TEXT = "the cat sees the sea"
 
 pytestmark = pytest.mark.usefixtures("two_checkpoints")
 
 
-def answer(source=TEXT, target=None, checkpoint="first"):
-    outcome = runs.ask(Question(checkpoint, source, target))
+BEAM, DRAWN, DRAWN_AGAIN = Decoding("beam", beams=3), Decoding("sample", seed=1), Decoding("sample", seed=2)
+
+
+def answer(source=TEXT, target=None, checkpoint="first", how=GREEDY):
+    outcome = runs.ask(Question(checkpoint, source, target, how=how))
     assert isinstance(outcome, Answer)
     return outcome
 
 
-def test_the_translation_is_the_greedy_one_and_was_read_one_token_late():
-    got = answer()
+def decoded(how, trace=None, checkpoint="first", step=None, source=TEXT):
+    asked = shelf.checkpoint(checkpoint, step)
+    ids = torch.tensor([asked.source_ids(source)])
+    limit = length_limit(ids.size(1), asked.config.max_length)
+    return decode(asked.model, ids, limit, how, trace=trace)[0][0].ids
+
+
+@pytest.mark.parametrize("how", [GREEDY, BEAM, DRAWN, DRAWN_AGAIN], ids=attrgetter("method"))
+def test_the_translation_is_written_as_asked_and_was_read_one_token_late(how):
+    got = answer(how=how)
     asked = shelf.checkpoint("first")
-    source = torch.tensor([asked.source_ids(TEXT)])
-    decoded = decode(asked.model, source, length_limit(source.size(1), asked.config.max_length))[0][0]
-    assert got.target.text == asked.target_tokenizer.text(decoded.ids)
-    assert got.predicted == tuple(asked.target_tokenizer.labels(decoded.ids))
-    assert got.recording.tokens["target"][0] == ["<s>", *got.predicted[:-1]]
-    assert got.recording.tokens["source"][0] == asked.source_tokenizer.labels(source[0].tolist())
+    ids = decoded(how)
+    assert got.target.text == asked.target_tokenizer.text(ids)
+    assert got.predicted == tuple(asked.target_tokenizer.labels(ids))
+    assert got.read == ("<s>", *got.predicted[:-1])
+    assert got.recording.tokens["target"][0] == list(got.read)
+    assert got.recording.tokens["source"][0] == asked.source_tokenizer.labels(asked.source_ids(TEXT))
+    assert runs.written(Question("first", TEXT, how=how)) == got.target
+
+
+def test_each_way_of_writing_has_an_answer_of_its_own():
+    assert len({answer(how=how).predicted for how in (GREEDY, BEAM, DRAWN, DRAWN_AGAIN)}) == 4
+    assert answer(how=DRAWN).steps == answer(how=Decoding("sample", seed=1)).steps
+
+
+@pytest.mark.parametrize("how", [GREEDY, DRAWN], ids=attrgetter("method"))
+def test_steps_are_those_of_the_models_own_distribution(how):
+    got, asked, ids = answer(how=how), shelf.checkpoint("first"), decoded(how)
+    read = torch.tensor([asked.config.bos_id, *ids[:-1]])
+    with torch.inference_mode():
+        logits = asked.model(torch.tensor([asked.source_ids(TEXT)]), read[None])[0]
+    assert got.steps == tuple(steps_of(logits, read, torch.tensor(ids), asked.config.pad_id))
+    assert got.probabilities == tuple(step.probability for step in got.steps)
+    assert len(got.steps[0].likeliest) == 10
+
+
+def test_the_beams_are_those_of_the_search_that_found_the_target():
+    got, trace = answer(how=BEAM), []
+    ids = decoded(BEAM, [trace])
+    assert list(got.beams) == trace
+    assert len(got.beams) == len(got.steps)
+    for length, step in enumerate(got.beams, start=1):
+        assert ids[:length] in [one.ids for one in step.candidates]
+
+
+@pytest.mark.parametrize(("target", "how"), [(None, GREEDY), (None, DRAWN), ("neko umi miru", BEAM)])
+def test_there_are_no_beams_where_none_were_searched(target, how):
+    assert answer(target=target, how=how).beams == ()
+
+
+def test_every_id_that_can_be_shown_has_its_label():
+    got = answer(how=Decoding("beam", beams=8))
+    in_steps = {index for step in got.steps for index in (step.read, step.label, *dict(step.likeliest))}
+    in_beams = {i for step in got.beams for one in (*step.candidates, *step.live, *step.ended) for i in one.ids}
+    assert in_beams - in_steps  # 16 candidates reach beyond the 10 likeliest
+    assert got.labels.keys() == in_steps | in_beams
+    tokenizer = shelf.checkpoint("first").target_tokenizer
+    assert all(label == tokenizer.labels([index])[0] for index, label in got.labels.items())
+
+
+def test_a_way_of_writing_is_decoded_once(monkeypatch):
+    asked = []
+    monkeypatch.setattr(runs, "decode", lambda *given, **named: asked.append(given[3]) or decode(*given, **named))
+    for how in (GREEDY, BEAM, DRAWN, DRAWN_AGAIN, BEAM, GREEDY, Decoding("beam", beams=3), Decoding("beam", beams=2)):
+        answer("my friend likes bread", how=how)
+        runs.written(Question("first", "my friend likes bread", how=how))
+    assert asked == [GREEDY, BEAM, DRAWN, DRAWN_AGAIN, Decoding("beam", beams=2)]
+
+
+def test_a_step_of_training_writes_in_the_same_way(kinds):
+    how, tokenizer = Decoding("sample", seed=3), shelf.checkpoint("letters").target_tokenizer
+    question = Question("letters", "abcdef", step=40, how=how)
+    finished = decoded(how, checkpoint="letters", source="abcdef")
+    early = decoded(how, checkpoint="letters", source="abcdef", step=40)
+    assert finished != early
+    assert runs.ask(question).predicted == tuple(tokenizer.labels(finished))
+    assert runs.written(question).text == tokenizer.text(early)
+
+
+@pytest.mark.parametrize("how", [GREEDY, BEAM, DRAWN], ids=attrgetter("method"))
+def test_a_decoder_alone_goes_on_as_asked(how, kinds):
+    text, asked, trace = "abcXabcX", shelf.checkpoint("alone"), []
+    ids = asked.source_tokenizer.ids(text)
+    goes_on = decode(asked.model, torch.tensor([ids]), runs.MOST_CONTINUED, how, trace=[trace])[0][0].ids
+    got = answer(text, checkpoint="alone", how=how)
+    assert got.predicted == (*text, *asked.source_tokenizer.labels(goes_on[:1]))
+    assert got.read == ("<s>", *text)
+    assert [step.label for step in got.steps] == [*ids, goes_on[0]]
+    assert list(got.beams) == trace
+    own = runs.written(Question("alone", text, how=how))
+    assert own.text == asked.source_tokenizer.text(goes_on)
 
 
 def test_probabilities_are_those_of_the_target_given_what_came_before():
@@ -63,27 +151,34 @@ def test_nothing_to_read_is_said(text):
     assert runs.ask(Question("first", TEXT, text)) == Problem("empty", "target")
 
 
+@pytest.fixture
+def learned(tmp_path, monkeypatch):
+    """A checkpoint whose positions end."""
+    write_small_checkpoint(tmp_path / "learned", positions="learned")
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
+
+
 @pytest.mark.parametrize("long", ["the cat sees the sea " * 40, "😀" * 400, "龘" * 300])
 @pytest.mark.parametrize("stream", ["source", "target"])
-def test_a_text_that_is_too_long_is_refused_and_its_cut_fits(stream, long):
+def test_a_text_that_is_too_long_is_refused_and_its_cut_fits(stream, long, learned):
     texts = {"source": TEXT, "target": "neko"} | {stream: long}
-    problem = runs.ask(Question("first", **texts))
+    problem = runs.ask(Question("learned", **texts))
     assert isinstance(problem, Problem)
     assert (problem.name, problem.stream) == ("long.tokens", stream)
     assert problem.limit == 64 < problem.length
-    assert isinstance(runs.ask(Question("first", **(texts | {stream: problem.fits}))), Answer)
+    assert isinstance(runs.ask(Question("learned", **(texts | {stream: problem.fits}))), Answer)
     assert long.startswith(problem.fits)
     assert problem.fits
 
 
-def test_a_huge_text_is_refused_before_it_is_tokenized():
-    problem = runs.ask(Question("first", "x" * (MOST_CHARACTERS + 1)))
+def test_a_huge_text_is_refused_before_it_is_tokenized(learned):
+    problem = runs.ask(Question("learned", "x" * (MOST_CHARACTERS + 1)))
     assert (problem.name, problem.length, problem.limit) == (
         "long.characters",
         MOST_CHARACTERS + 1,
         MOST_CHARACTERS,
     )
-    assert isinstance(runs.ask(Question("first", problem.fits)), Answer)
+    assert isinstance(runs.ask(Question("learned", problem.fits)), Answer)
 
 
 def test_characters_spelled_as_bytes_are_named():

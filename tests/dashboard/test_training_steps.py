@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 import torch
-from opened_page import control, opened
+from opened_page import control, look, opened
 from small_checkpoint import write_small_checkpoint
 
 from dashboard import runs, shelf
@@ -51,7 +51,7 @@ def test_the_slider_begins_at_the_finished_weights_and_goes_into_the_link():
     slider.set_value("40").run()
     assert not page.exception
     assert page.query_params["step"] == "40"
-    assert (page.slider(key="layer").value, page.slider(key="head").value) == (1, 3)
+    assert (look(page)["layer"], look(page)["head"]) == (0, 2)
     assert EN("answer.step", step=40) in [one.value for one in page.caption]
 
 

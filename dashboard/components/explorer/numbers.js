@@ -1,0 +1,60 @@
+// The numbers that pictures are drawn from, asked of the server once and kept: the last heads that were looked at.
+
+import { unpack } from "./unpack.js"
+
+const KEPT_CELLS = 8_000_000  // of all kept heads together; 32 MB
+
+export class Numbers {
+  constructor(address, gone) {
+    this.address = address
+    this.gone = gone  // called when the server has forgotten the run
+    this.kept = new Map()  // from what was asked to what came, or to the promise of it; the oldest first
+  }
+
+  // What came of a request, if it is here already.
+  here(what, asked) {
+    const entry = this.kept.get(name(what, asked))
+    return entry instanceof Promise ? undefined : entry
+  }
+
+  // The same, awaited.
+  async get(what, asked) {
+    const key = name(what, asked)
+    const known = this.kept.get(key)
+    if (known !== undefined) {
+      this.kept.delete(key)
+      this.kept.set(key, known)
+      return known
+    }
+    const coming = this.fetch(key)
+    this.kept.set(key, coming)
+    try {
+      const came = await coming
+      this.kept.set(key, came)
+      this.forget()
+      return came
+    } catch (error) {
+      this.kept.delete(key)
+      throw error
+    }
+  }
+
+  async fetch(key) {
+    const response = await fetch(`${this.address}/${key}`)
+    if (response.status === 410) this.gone()
+    if (!response.ok) throw new Error(`${key}: ${response.status}`)
+    return unpack(await response.arrayBuffer())
+  }
+
+  forget() {
+    let cells = 0
+    for (const [key, entry] of [...this.kept].reverse()) {
+      cells += entry.cells?.length ?? 0
+      if (cells > KEPT_CELLS) this.kept.delete(key)
+    }
+  }
+}
+
+function name(what, asked) {
+  return `${what}?${new URLSearchParams(asked)}`
+}

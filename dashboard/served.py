@@ -1,0 +1,160 @@
+"""The numbers of a run, as the explorer's JavaScript asks for them over HTTP."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, get_args
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from dashboard.components import packed
+from dashboard.long_numbers import tile_numbers, window_numbers
+from dashboard.numbers import Quantity, Tokens, head_numbers, overview_numbers
+from dashboard.offered import offered
+from dashboard.pair_numbers import pair_numbers
+from dashboard.runs import Answer
+from dashboard.selection import Pool, Rows
+from dashboard.step_numbers import step_numbers
+from dashboard.words import LANGUAGES, Words, words_of
+from transformer.merging import OverQueries
+from transformer.pooling import Proceed, Stopped, Window
+from transformer.recording import Kind
+from transformer.units import Unit
+
+PATH = "explorer"
+LOOK_AROUND = 0.2  # seconds between two looks whether the browser still waits
+
+Asked = Mapping[str, str]
+
+
+def _head(answer: Answer, asked: Asked, proceed: Proceed) -> dict[str, Any]:
+    return head_numbers(
+        answer,
+        _one_of(Kind, asked, "kind"),
+        int(asked["layer"]),
+        _head_of(asked["head"]),
+        _one_of(Quantity, asked, "quantity"),
+        _one_of(Rows, asked, "rows"),
+        _tokens(asked),
+        _words(asked),
+    )
+
+
+def _overview(answer: Answer, asked: Asked, proceed: Proceed) -> dict[str, Any]:
+    rows: dict[Kind, Rows] = {"cross": _one_of(Rows, asked, "cross"), "decoder": _one_of(Rows, asked, "decoder")}
+    return overview_numbers(answer, _one_of(Quantity, asked, "quantity"), rows, _tokens(asked))
+
+
+def _pair(answer: Answer, asked: Asked, proceed: Proceed) -> dict[str, Any]:
+    row, _, column = asked["pair"].partition(",")
+    return pair_numbers(
+        answer,
+        _one_of(Kind, asked, "kind"),
+        int(asked["layer"]),
+        _head_of(asked["head"]),
+        (int(row), int(column)),
+        _one_of(Rows, asked, "rows"),
+        _tokens(asked),
+    )
+
+
+def _steps(answer: Answer, asked: Asked, proceed: Proceed) -> dict[str, Any]:
+    return step_numbers(answer)
+
+
+def _window(answer: Answer, asked: Asked, proceed: Proceed) -> dict[str, Any]:
+    return window_numbers(
+        answer,
+        _one_of(Kind, asked, "kind"),
+        int(asked["layer"]),
+        _head_of(asked["head"]),
+        _one_of(Quantity, asked, "quantity"),
+        _one_of(Rows, asked, "rows"),
+        (_span(asked["rows_in_view"]), _span(asked["columns_in_view"])),
+        (int(asked["side"]), int(asked["side"])),
+        _one_of(Pool, asked, "pool"),
+        _words(asked),
+        proceed,
+    )
+
+
+def _tile(answer: Answer, asked: Asked, proceed: Proceed) -> dict[str, Any]:
+    kind, quantity = _one_of(Kind, asked, "kind"), _one_of(Quantity, asked, "quantity")
+    return tile_numbers(answer, kind, int(asked["layer"]), int(asked["head"]), quantity, proceed)
+
+
+ANSWERS: dict[str, Callable[[Answer, Asked, Proceed], dict[str, Any]]] = {
+    "head": _head,
+    "heads": _overview,
+    "pair": _pair,
+    "steps": _steps,
+    "window": _window,
+    "tile": _tile,
+}
+
+
+async def numbers(request: Request) -> Response:
+    """410 where the run is gone, 404 where it has no such part, 400 for a question that makes no sense.
+
+    Long work ends when the browser that wanted it has gone.
+    """
+    answer, what = offered(request.path_params["key"]), ANSWERS.get(request.path_params["what"])
+    if answer is None:
+        return PlainTextResponse("This run is no longer kept; reload the page.", status_code=410)
+    if what is None:
+        return PlainTextResponse(f"A run has no {request.path_params['what']}.", status_code=404)
+    gone = threading.Event()
+    work = asyncio.ensure_future(
+        run_in_threadpool(_response, what, answer, request.query_params, lambda done: not gone.is_set())
+    )
+    while not (await asyncio.wait({work}, timeout=LOOK_AROUND))[0]:
+        if await request.is_disconnected():
+            gone.set()
+    return work.result()
+
+
+def _response(
+    what: Callable[[Answer, Asked, Proceed], dict[str, Any]], answer: Answer, asked: Asked, proceed: Proceed
+) -> Response:
+    try:
+        content = packed(what(answer, asked, proceed))
+    except Stopped:
+        return PlainTextResponse("Nobody waits for it.", status_code=499)
+    except (KeyError, IndexError) as error:
+        return PlainTextResponse(f"This run has no {error}.", status_code=404)
+    except ValueError as error:
+        return PlainTextResponse(str(error), status_code=400)
+    return Response(content, media_type="application/octet-stream", headers={"Cache-Control": "no-store"})
+
+
+ROUTE = Route(f"/{PATH}/{{key}}/{{what}}", numbers)
+
+
+def _head_of(text: str) -> int | Literal["mean"]:
+    return "mean" if text == "mean" else int(text)
+
+
+def _span(text: str) -> Window:
+    """``12-40``; nothing for all."""
+    if not text:
+        return None
+    begin, _, end = text.partition("-")
+    return int(begin), int(end)
+
+
+def _words(asked: Asked) -> Words:
+    return words_of(_one_of(LANGUAGES, asked, "language"))
+
+
+def _tokens(asked: Mapping[str, str]) -> Tokens:
+    return Tokens(_one_of(Unit, asked, "unit"), _one_of(OverQueries, asked, "over"), asked["hidden"] == "true")
+
+
+def _one_of(names: Any, asked: Mapping[str, str], name: str) -> Any:
+    allowed = get_args(names) or tuple(names)
+    if asked[name] not in allowed:
+        raise ValueError(f"{name} is {asked[name]!r}; wanted {', '.join(allowed)}.")
+    return asked[name]
