@@ -34,6 +34,8 @@ class Question:
         target: without one, what the finished model answers is taken.
         step: of training, whose weights are looked at; None for the finished ones.
         how: the model writes where it writes by itself.
+        shifted: the decoder reads a typed target one token late, behind the begin token. False shows the bug of those
+            who forget it: it reads the very tokens that it is to predict.
     """
 
     checkpoint: str
@@ -41,6 +43,7 @@ class Question:
     target: str | None = None
     step: int | None = None
     how: Decoding = GREEDY
+    shifted: bool = True
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,8 @@ def ask(question: Question) -> Answer | Problem:
     if isinstance(target, Problem):
         return target
     changed = shelf.changed(question.checkpoint, question.step)
-    recording, steps = _forced(question.checkpoint, question.step, changed, source, tuple(target))
+    shifted = question.shifted or question.target is None
+    recording, steps = _forced(question.checkpoint, question.step, changed, source, tuple(target), shifted)
     spelled = {stream: asked.source_tokenizer.spelled_as_bytes(question.source)}
     if question.target is not None:
         spelled["target"] = asked.target_tokenizer.spelled_as_bytes(question.target)
@@ -174,11 +178,11 @@ def _decoded_once(
 
 @st.cache_resource(show_spinner=False, max_entries=16)
 def _forced(
-    name: str, step: int | None, changed: int, source: tuple[int, ...], target: tuple[int, ...]
+    name: str, step: int | None, changed: int, source: tuple[int, ...], target: tuple[int, ...], shifted: bool
 ) -> tuple[Recording, tuple[Step, ...]]:
-    """Record a forward that reads the target one token late, and what it made of each token."""
+    """Record a forward that reads the target, one token late where it is shifted, and what it made of each token."""
     asked = shelf.checkpoint(name, step)
-    read = torch.tensor([[asked.config.bos_id, *target[:-1]]])
+    read = torch.tensor([[asked.config.bos_id, *target[:-1]] if shifted else target])
     inputs = (read,) if _alone(asked) else (torch.tensor([source]), read)
     vocabularies = {"source": asked.source_tokenizer, "target": asked.target_tokenizer}
     with torch.inference_mode(), record(asked.model, vocabularies) as recording:

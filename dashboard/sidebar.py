@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dashboard import runs, shelf
 from dashboard.fit import Problem
 from dashboard.runs import MOST_CONTINUED, Answer, Question, Written
-from dashboard.state import choice, number, real, real_in, stop, text
+from dashboard.state import choice, number, real, real_in, stop, switch, text
 from dashboard.words import LANGUAGES, Words, as_text, browser_language, words_of
 from transformer.checkpoint import CheckpointError
 from transformer.decoding import GREEDY, Decoding
@@ -80,7 +80,7 @@ def _texts(words: Words, name: str, step: int | None) -> Chosen:
     if typing:
         suggestion = outcome.target.text if isinstance(outcome, Answer) and outcome.target else ""
         typed = text(words["target.typed"], "target", suggestion, 110, words["source.help"])
-        question = replace(question, target=typed)
+        question = replace(question, target=typed, shifted=not switch(words["unshifted"], "unshifted", st.container()))
         outcome = _ask(words, question)
     elif isinstance(outcome, Answer):
         _own(words, question, outcome)

@@ -40,7 +40,7 @@ def test_a_link_restores_every_choice():
 
 def test_a_link_restores_all_that_can_be_chosen():
     chosen = Selection(
-        view="lines", kind="encoder", layer=1, head="mean", decoder_rows="predicted", cross_rows="read", measure="norm",
+        view="lines", kind="encoder", layer=0, head="mean", decoder_rows="predicted", cross_rows="read", measure="norm",
         scale="log", unit="word", over="first", special="hidden", spaces=False, heads=(0, 2), pair=(3, 1), centred=True,
         picked=(4, 0), joint="product", reading="read_by", step=2, pool="mean",
     )  # fmt: skip

@@ -11,7 +11,7 @@ from dashboard.fit import MOST_CHARACTERS, Problem
 from dashboard.runs import Answer, Question
 from transformer.checkpoint import CheckpointError
 from transformer.decoding import GREEDY, Decoding, decode, length_limit
-from transformer.steps import steps_of
+from transformer.steps import forgot_the_shift, steps_of
 
 TEXT = "the cat sees the sea"
 
@@ -214,3 +214,17 @@ def test_measurements_that_cannot_be_read_open_on_an_empty_text(metrics, tmp_pat
         (tmp_path / "one" / "metrics.json").write_text(metrics)
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
     assert shelf.opening_sentence("one") == ""
+
+
+def test_an_unshifted_target_is_read_as_it_stands_and_the_steps_say_so():
+    right, wrong = (runs.ask(Question("first", TEXT, "neko umi", shifted=shifted)) for shifted in (True, False))
+    assert wrong.read == wrong.predicted == right.predicted
+    assert right.read == ("<s>", *right.predicted[:-1])
+    asked = shelf.checkpoint("first")
+    target = torch.tensor([asked.target_ids("neko umi")])
+    with torch.inference_mode():
+        losses = torch.nn.functional.cross_entropy(
+            asked.model(torch.tensor([asked.source_ids(TEXT)]), target)[0], target[0], reduction="none"
+        )
+    assert [step.loss for step in wrong.steps] == pytest.approx(losses.tolist(), abs=1e-5)
+    assert forgot_the_shift([step.read for step in wrong.steps], [step.label for step in wrong.steps], 0)
