@@ -5,6 +5,7 @@ import streamlit as st
 from dashboard import problem
 from dashboard.components.explorer import explorer
 from dashboard.fit import Problem, beyond_training
+from dashboard.numbers import is_long
 from dashboard.runs import Answer
 from dashboard.selection import NAMES, Selection, from_address, from_browser, to_address
 from dashboard.sidebar import Chosen
@@ -31,8 +32,9 @@ def _explore(words: Words, answer: Answer) -> None:
     selection, revision = _selected()
     lead_address(EXPLORER, to_address(selection), NAMES)
     explorer(answer, selection, revision, words, key=EXPLORER, on_change=_moved)
-    if selection.view == "table":
-        table(words, answer, selection.within(answer.recording))
+    seen = selection.within(answer.recording)
+    if seen.view == "table" and not is_long(answer.recording, seen.kind):
+        table(words, answer, seen)
 
 
 def _selected() -> tuple[Selection, int]:
