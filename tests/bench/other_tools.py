@@ -19,10 +19,11 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from urllib.parse import unquote, urlparse
 
 import torch
 from browsing import browsing, link, open_page, serving, slider
-from playwright.sync_api import Browser, Page, Route, TimeoutError
+from playwright.sync_api import Browser, Error, Page, Response, Route, TimeoutError
 
 from transformer import load_checkpoint, record
 from transformer.checkpoint import CHECKPOINTS
@@ -118,10 +119,12 @@ def measure(browser: Browser, address: str, other: Path, ours: bool) -> tuple[fl
         context.close()
 
 
-def _size(response) -> int:
+def _size(response: Response) -> int:
+    if response.url.startswith("file:"):
+        return Path(unquote(urlparse(response.url).path)).stat().st_size
     try:
         return len(response.body())
-    except Exception:  # a redirect or an aborted request has no body
+    except Error:  # a redirect or an aborted request has no body
         return 0
 
 
