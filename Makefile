@@ -16,7 +16,7 @@ test: .venv/installed-dev
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
-	OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n 2
+	OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n 2 --dist worksteal
 
 test-long: .venv/installed-dev
 	.venv/bin/python -m pytest --hypothesis-profile=long --timeout=3600 tests/transformer tests/dashboard

@@ -79,6 +79,13 @@ def test_hidden_tokens_leave_with_their_weight_which_is_told(answer):
     np.testing.assert_allclose(hidden["cells"], shown["cells"][:-1, :-1] / (1 - lost[:, None]), rtol=1e-4)
 
 
+def test_a_forbidden_cell_stays_forbidden_beside_hidden_tokens(answer):
+    shown, hidden = (numbers(answer, "decoder", rows="read", tokens=Tokens(hidden=one)) for one in (False, True))
+    assert hidden["keys"] == shown["keys"][1:]  # without <s>
+    np.testing.assert_array_equal(np.isnan(hidden["cells"]), np.isnan(shown["cells"][1:, 1:]))
+    assert np.isnan(hidden["cells"]).any()
+
+
 def test_weighted_norms_and_scores_are_the_recordings(answer):
     site, recording = answer.recording.site("decoder", 0), answer.recording
     blocked = np.isneginf(recording.mask(site, 1).numpy())
