@@ -14,7 +14,7 @@ from dashboard.numbers import Quantity, row_labels, scale_of
 from dashboard.runs import Answer
 from dashboard.selection import Pool, Rows
 from dashboard.words import Words
-from transformer.pooling import Pooled, Proceed, Window, pooled, strongest
+from transformer.pooling import Pooled, Proceed, Window, bin_edges, pooled, strongest
 from transformer.recording import Kind, Recording, Site
 
 MOST_BINS = 512  # along each side of what is sent: with four bytes a bin 1 MB
@@ -134,5 +134,5 @@ def _sentence(
 
 def _bin(shape: tuple[int, int], axis: int, place: int, window: tuple[int, int]) -> tuple[int, int]:
     begin, end = window
-    edges = np.arange(shape[axis] + 1) * (end - begin) // shape[axis] + begin
+    edges = bin_edges(end - begin, shape[axis]) + begin
     return int(edges[place]), int(edges[place + 1])

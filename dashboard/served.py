@@ -33,9 +33,7 @@ Asked = Mapping[str, str]
 def _head(answer: Answer, asked: Asked, proceed: Proceed) -> dict[str, Any]:
     return head_numbers(
         answer,
-        _one_of(Kind, asked, "kind"),
-        int(asked["layer"]),
-        _head_of(asked["head"]),
+        *_place(asked),
         _one_of(Quantity, asked, "quantity"),
         _one_of(Rows, asked, "rows"),
         _tokens(asked),
@@ -52,9 +50,7 @@ def _pair(answer: Answer, asked: Asked, proceed: Proceed) -> dict[str, Any]:
     row, _, column = asked["pair"].partition(",")
     return pair_numbers(
         answer,
-        _one_of(Kind, asked, "kind"),
-        int(asked["layer"]),
-        _head_of(asked["head"]),
+        *_place(asked),
         (int(row), int(column)),
         _one_of(Rows, asked, "rows"),
         _tokens(asked),
@@ -68,9 +64,7 @@ def _steps(answer: Answer, asked: Asked, proceed: Proceed) -> dict[str, Any]:
 def _window(answer: Answer, asked: Asked, proceed: Proceed) -> dict[str, Any]:
     return window_numbers(
         answer,
-        _one_of(Kind, asked, "kind"),
-        int(asked["layer"]),
-        _head_of(asked["head"]),
+        *_place(asked),
         _one_of(Quantity, asked, "quantity"),
         _one_of(Rows, asked, "rows"),
         (_span(asked["rows_in_view"]), _span(asked["columns_in_view"])),
@@ -133,8 +127,10 @@ def _response(
 ROUTE = Route(f"/{PATH}/{{key}}/{{what}}", numbers)
 
 
-def _head_of(text: str) -> int | Literal["mean"]:
-    return "mean" if text == "mean" else int(text)
+def _place(asked: Asked) -> tuple[Kind, int, int | Literal["mean"]]:
+    """Kind, layer and head."""
+    head = asked["head"]
+    return _one_of(Kind, asked, "kind"), int(asked["layer"]), "mean" if head == "mean" else int(head)
 
 
 def _span(text: str) -> Window:
