@@ -1,6 +1,6 @@
 """The server: ``streamlit run dashboard/app.py``.
 
-It serves ``main.py`` to each browser and, beside it, the explorer's JavaScript and the numbers that it asks for.
+It serves ``main.py`` to each browser and, beside it, the pages' JavaScript and the numbers that it asks for.
 """
 
 import gc
@@ -18,7 +18,7 @@ from starlette.staticfiles import StaticFiles
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from dashboard import served, shelf
-from dashboard.components import explorer
+from dashboard.components import browser
 from dashboard.words import current_words
 
 
@@ -46,7 +46,7 @@ def say_unexpected(error: Exception) -> bool:
 app = st.App(
     Path(__file__).resolve().parent / "main.py",
     # The version stands in the path, not behind it: modules import each other by relative paths.
-    routes=[Mount(f"/{explorer.MODULES}/{explorer.VERSION}", StaticFiles(directory=explorer.FOLDER)), served.ROUTE],
+    routes=[Mount(f"/{browser.MODULES}/{browser.VERSION}", StaticFiles(directory=browser.FOLDER)), served.ROUTE],
     lifespan=lifespan,
     on_script_error=say_unexpected,
 )

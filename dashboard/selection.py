@@ -1,6 +1,6 @@
 """What is looked at: one value for all views, and how it is written into the address.
 
-The browser moves it (see ``components/explorer``); Python keeps the address in step, so that a link or a reload
+The browser moves it (see ``components/browser/explorer``); Python keeps the address in step, so that a link or a reload
 restores the view. Layers, heads and tokens count from 0 here and from 1 in the address, as on the screen.
 """
 

@@ -29,7 +29,7 @@ def control(page: AppTest, key: str):
 
 def explorer(page: AppTest) -> dict[str, Any]:
     """What the explorer's JavaScript is given."""
-    (component,) = (one for one in page.get("bidi_component") if one.proto.component_name == "headlight_explorer")
+    (component,) = (one for one in page.get("bidi_component") if one.proto.component_name == "headlight_page")
     return json.loads(component.proto.json)
 
 
