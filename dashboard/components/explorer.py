@@ -8,7 +8,7 @@ from dashboard.figures.colours import colours
 from dashboard.numbers import is_long
 from dashboard.offered import offer
 from dashboard.runs import Answer
-from dashboard.selection import Selection, kinds_of, sites_of, streams_of, to_browser
+from dashboard.selection import Selection, kinds_of, sites_of, streams_of
 from dashboard.served import PATH
 from dashboard.words import Words
 
@@ -39,7 +39,7 @@ def explorer(
     themes = ("light", "dark")
     data = {
         "run": run,
-        "state": to_browser(selection),
+        "state": asdict(selection),
         "revision": revision,
         "words": words.all(),
         "palettes": {theme: {kind: asdict(colours(kind, theme)) for kind in kinds_of(recording)} for theme in themes},

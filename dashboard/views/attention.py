@@ -5,11 +5,11 @@ import streamlit as st
 from dashboard import problem
 from dashboard.components.explorer import explorer
 from dashboard.fit import Problem, beyond_training
+from dashboard.linked import followed, moved
 from dashboard.numbers import is_long
 from dashboard.runs import Answer
-from dashboard.selection import NAMES, Selection, from_address, from_browser, to_address
+from dashboard.selection import LINK
 from dashboard.sidebar import Chosen
-from dashboard.state import follow_address, lead_address
 from dashboard.views.table import table
 from dashboard.words import Words, visible
 
@@ -29,24 +29,11 @@ def draw(chosen: Chosen) -> None:
 @st.fragment(key="attention")
 def _explore(words: Words, answer: Answer) -> None:
     """What the browser moves by itself; it tells where it is, for the address and for the table."""
-    selection, revision = _selected()
-    lead_address(EXPLORER, to_address(selection), NAMES)
-    explorer(answer, selection, revision, words, key=EXPLORER, on_change=_moved)
+    selection, revision = followed(EXPLORER, LINK)
+    explorer(answer, selection, revision, words, key=EXPLORER, on_change=moved(EXPLORER, LINK))
     seen = selection.within(answer.recording)
     if seen.view == "table" and not is_long(answer.recording, seen.kind):
         table(words, answer, seen)
-
-
-def _selected() -> tuple[Selection, int]:
-    """Where the viewer is, and how often the address led there rather than the explorer."""
-    if (led := follow_address(EXPLORER, NAMES)) is not None:
-        st.session_state["selection"] = from_address(led)
-        st.session_state["led"] = st.session_state.get("led", 0) + 1
-    return st.session_state["selection"], st.session_state["led"]
-
-
-def _moved() -> None:
-    st.session_state["selection"] = from_browser(st.session_state[EXPLORER].state)
 
 
 def _remarks(words: Words, answer: Answer) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 import dashboard
+from dashboard.linked import state_of
 
 MAIN = str(Path(dashboard.__file__).parent / "main.py")
 
@@ -40,7 +41,8 @@ def look(page: AppTest) -> dict[str, Any]:
 
 def moved(page: AppTest, **changes: Any) -> AppTest:
     """The page after the viewer moved something in the explorer."""
-    page.session_state["selection"] = replace(page.session_state["selection"], **changes)
+    at = state_of("explorer")
+    page.session_state[at] = replace(page.session_state[at], **changes)
     page.run()
     assert not page.exception, page.exception
     return page

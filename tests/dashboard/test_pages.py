@@ -1,13 +1,13 @@
 """The attention page's logic, without a browser."""
 
 import json
-from dataclasses import fields
+from dataclasses import asdict, fields
 
 import pytest
 from opened_page import control, explorer, look, moved, opened
 
 from dashboard import fit, runs, shelf, state
-from dashboard.selection import Selection, to_address, to_browser
+from dashboard.selection import LINK, Selection
 from dashboard.words import as_text, words_of
 
 EN = words_of("en")
@@ -45,9 +45,9 @@ def test_a_link_restores_all_that_can_be_chosen():
         picked=(4, 0), joint="product", reading="read_by", step=2, pool="mean",
     )  # fmt: skip
     assert all(getattr(chosen, field.name) != field.default for field in fields(chosen))
-    link = to_address(chosen)
+    link = LINK.to_address(chosen)
     page = opened(**link)
-    assert look(page) == json.loads(json.dumps(to_browser(chosen)))
+    assert look(page) == json.loads(json.dumps(asdict(chosen)))
     assert {name: page.query_params[name] for name in link} == link
 
 

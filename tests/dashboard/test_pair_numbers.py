@@ -1,6 +1,7 @@
 """Why this pair: the numbers of the panel are those of the pair that was clicked, in whatever units it was shown."""
 
 import itertools
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from dashboard.components import packed
 from dashboard.numbers import Tokens, cells_of
 from dashboard.pair_numbers import pair_numbers
 from dashboard.runs import Answer, Question
-from dashboard.selection import Selection, from_address, from_browser, to_address, to_browser
+from dashboard.selection import LINK, Selection
 from dashboard.served import ANSWERS
 from transformer.pair import explain_pair, split_first_layer
 from transformer.recorder import record
@@ -218,9 +219,9 @@ def test_the_browser_asks_by_its_own_words(answer, head):
 
 def test_what_is_explained_and_how_stand_in_the_address():
     chosen = Selection(pair=(2, 5), centred=True)
-    assert to_address(chosen) == {"pair": "3,6", "centred": "true"}
-    assert from_address(to_address(chosen)) == chosen == from_browser(to_browser(chosen))
-    assert from_address({"centred": "perhaps"}) == Selection() == from_browser({"centred": "true"})
+    assert LINK.to_address(chosen) == {"pair": "3,6", "centred": "true"}
+    assert LINK.from_address(LINK.to_address(chosen)) == chosen == LINK.from_browser(asdict(chosen))
+    assert LINK.from_address({"centred": "perhaps"}) == Selection() == LINK.from_browser({"centred": "true"})
 
 
 def test_a_head_that_is_not_there_is_refused(answer):
