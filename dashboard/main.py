@@ -5,11 +5,17 @@ from pathlib import Path
 import streamlit as st
 
 from dashboard import sidebar
+from dashboard.state import choice
 from dashboard.views import attention
+
+PAGES = {"attention": attention.draw}
 
 st.set_page_config(page_title="Headlight", page_icon="🔦", layout="wide", initial_sidebar_state=280)
 st.html(Path(__file__).parent / "page.css")
 with st.sidebar:
     chosen = sidebar.draw()
-page = st.navigation([st.Page(lambda: attention.draw(chosen), title=chosen.words["page.attention"], default=True)])
-page.run()
+titles = {name: chosen.words[f"page.{name}"] for name in PAGES}
+# Streamlit's own pages would each begin with an empty address; here one address holds what was chosen on every page.
+strip = st.container(key="pages")
+page = choice(chosen.words["pages"], "page", list(PAGES), "attention", titles.__getitem__, strip, hide_label=True)
+PAGES[page](chosen)
