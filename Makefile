@@ -1,4 +1,4 @@
-# make run     the dashboard, on http://127.0.0.1:8501
+# make run     the dashboard, on http://127.0.0.1:8501; make run RECORDING=file   the same, opened on a recording
 # make test    every test, the linter and the type checker
 # make test-long   the hypothesis tests with 1,000 cases each
 # make checkpoints   how each model in checkpoints/ is trained anew: the commands of their cards
@@ -6,11 +6,12 @@
 # make screenshot    the pictures in README.md, made anew
 PYTHON ?= python3
 PIP_OPTIONS ?=
+RECORDING ?= $(HEADLIGHT_RECORDING)
 
 .PHONY: run test test-long checkpoints bench screenshot
 
 run: .venv/installed
-	.venv/bin/streamlit run dashboard/app.py
+	HEADLIGHT_RECORDING="$(RECORDING)" .venv/bin/streamlit run dashboard/app.py
 
 test: .venv/installed-dev
 	.venv/bin/ruff check .

@@ -40,7 +40,7 @@ def caption(
             words[f"caption.pair.{rows}"],
             query=[(queries.labels[row], True)],
             key=[(keys.labels[column], True)],
-            weight=[(f"{weights[row, column]:.2f}", False)],
+            weight=[(brief(float(weights[row, column])), False)],
         )
         for row, column in strongest_pairs(weights, queries, keys)
     ]
@@ -54,6 +54,18 @@ def caption(
         first=pairs[0],
         second=pairs[-1],
     )
+
+
+def brief(weight: float) -> str:
+    """Two decimals, or of a small number its first digit.
+
+    Example:
+        >>> brief(0.973), brief(0.0042), brief(0.00031)
+        ('0.97', '0.004', '<0.001')
+    """
+    if weight == 0 or weight >= 0.0095:
+        return f"{weight:.2f}"
+    return f"{weight:.1g}" if weight >= 0.00095 else "<0.001"
 
 
 def _filled(template: str, **gaps: list[Span]) -> list[Span]:

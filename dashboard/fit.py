@@ -19,10 +19,13 @@ class Problem:
 
     Attributes:
         name: of the message in the interface's texts, without its stream.
-        stream: which text it is about: ``source``, ``target``, or ``text`` for the only one.
+        stream: which text it is about: ``source``, ``target``, or ``text`` for the only one; or ``recording``, or a
+            ``run`` of one.
         length, limit, unknown, known: what the message's gaps are filled with; unknown and known characters.
         remedy: the name of what makes the text fit, in the interface's texts: ``cut`` or ``rewrite``.
         fits: what the remedy makes of the text.
+        reason: what was said of a file, in one sentence.
+        among: the text itself, where it is one of several and not the one in the sidebar.
     """
 
     name: str
@@ -33,6 +36,8 @@ class Problem:
     known: tuple[str, ...] = ()
     remedy: str = ""
     fits: str = ""
+    reason: str = ""
+    among: str = ""
 
 
 def ids_of(asked: Checkpoint, stream: str, text: str) -> tuple[int, ...] | Problem:

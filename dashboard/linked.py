@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar, get_args
 
 import streamlit as st
 
-from dashboard.state import follow_address, lead_address
+from dashboard.state import LONGEST_IN_URL, follow_address, lead_address, real_in
 
 State = TypeVar("State")
 MOST_AT_ONCE = 16  # of what stands in one field
@@ -52,13 +52,14 @@ class Link(Generic[State]):
         return self._made(sent if isinstance(sent, Mapping) else {}, "take")
 
     def to_address(self, state: State) -> dict[str, str]:
-        """What a link says of a state: all that is not as it begins."""
+        """What a link says of a state: all that is not as it begins, and no longer than an address can be."""
         values = {name: getattr(state, name) for name in self.known}
-        return {
+        said = {
             self._in_address[name]: self.known[name].write(value)
             for name, value in values.items()
             if value != getattr(self.begin, name)
         }
+        return {name: text for name, text in said.items() if len(text) <= LONGEST_IN_URL}
 
     def _made(self, values: Mapping[str, Any], way: str) -> State:
         given = {name: values[name] for name in self.known if values.get(name) is not None}
@@ -142,6 +143,31 @@ def whole(least: int, most: int) -> Field:
         return value if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most else None
 
     return Field(lambda text: within(int(text)) if _is_number(text.removeprefix("-")) else None, within)
+
+
+def wholes(least: int, most: int) -> Field:
+    """Several whole numbers between these."""
+    one = whole(least, most)
+
+    def known(found: list[int | None]) -> tuple[int, ...] | None:
+        within = tuple(number for number in found if number is not None)
+        return within if len(within) == len(found) <= MOST_AT_ONCE else None
+
+    return Field(
+        lambda text: known([one.read(part) for part in text.split(",")]),
+        lambda value: known([one.take(part) for part in value]) if isinstance(value, list | tuple) else None,
+        lambda several: ",".join(map(str, several)),
+    )
+
+
+def tenths(least: float, most: float) -> Field:
+    """A number between these, with one digit behind the point."""
+
+    def within(value: Any) -> float | None:
+        known = isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
+        return round(float(value), 1) if known else None
+
+    return Field(lambda text: within(real_in(text, least, most)), within)
 
 
 def _is_number(text: str) -> bool:

@@ -9,21 +9,17 @@ from typing import Any, Literal
 
 import numpy as np
 
+from dashboard.captions import brief
 from dashboard.figures.tiles import BLOCKED, MOST_CELLS
-from dashboard.numbers import Quantity, row_labels, scale_of
+from dashboard.numbers import Quantity, row_labels, scale_of, size_of
 from dashboard.runs import Answer
-from dashboard.selection import Pool, Rows
+from dashboard.selection import Pool, Rows, site_at
 from dashboard.words import Words
 from transformer.pooling import Pooled, Proceed, Window, bin_edges, pooled, strongest
 from transformer.recording import Kind, Recording, Site
 
 MOST_BINS = 512  # along each side of what is sent: with four bytes a bin 1 MB
 MOST_LABELS = 1_024  # rows or columns in view whose tokens are sent
-
-
-def size_of(answer: Answer, site: Site) -> tuple[int, int]:
-    """(L, S)"""
-    return answer.recording.query(site).size(2), answer.recording.key(site).size(2)
 
 
 def window_numbers(
@@ -46,8 +42,8 @@ def window_numbers(
         ValueError: a size below 1.
         Stopped: ``proceed`` said no.
     """
-    site = answer.recording.site(kind, layer)
-    length, keys = size_of(answer, site)
+    site = site_at(answer.recording, kind, layer)
+    length, keys = size_of(answer.recording, site)
     rows, columns = window[0] or (0, length), window[1] or (0, keys)
     bins = min(size[0], MOST_BINS), min(size[1], MOST_BINS)
     seen = _pooled(answer, site, head, quantity, (rows, columns), bins, proceed)
@@ -74,8 +70,8 @@ def tile_numbers(
     answer: Answer, kind: Kind, layer: int, head: int, quantity: Quantity, proceed: Proceed | None = None
 ) -> dict[str, Any]:
     """One head of a long text as a small picture of bytes, the largest cell of each bin."""
-    site = answer.recording.site(kind, layer)
-    length, keys = size_of(answer, site)
+    site = site_at(answer.recording, kind, layer)
+    length, keys = size_of(answer.recording, site)
     small = _pooled(answer, site, head, quantity, ((0, length), (0, keys)), (MOST_CELLS, MOST_CELLS), proceed).max
     full = scale_of(answer.recording, site, quantity, small)[1]
     shares = np.nan_to_num(np.clip(small / full, 0, 1)) * (BLOCKED - 1)
@@ -128,7 +124,7 @@ def _sentence(
     if not found:
         return [(words["caption.nothing"], False)]
     query, key, weight = found[0]
-    gaps = {"row": query + 1, "column": key + 1, "weight": weight}
+    gaps = {"row": query + 1, "column": key + 1, "weight": brief(weight)}
     return [(words("caption.long", **gaps), False)]
 
 

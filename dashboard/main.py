@@ -6,9 +6,15 @@ import streamlit as st
 
 from dashboard import sidebar
 from dashboard.state import choice
-from dashboard.views import attention
+from dashboard.views import attention, bugs, inside, masks, positions
 
-PAGES = {"attention": attention.draw}
+PAGES = {
+    "attention": attention.draw,
+    "masks": masks.draw,
+    "inside": inside.draw,
+    "positions": positions.draw,
+    "bugs": bugs.draw,
+}
 
 st.set_page_config(page_title="Headlight", page_icon="🔦", layout="wide", initial_sidebar_state=280)
 st.html(Path(__file__).parent / "page.css")

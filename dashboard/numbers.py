@@ -11,12 +11,12 @@ import numpy as np
 
 from dashboard.captions import caption
 from dashboard.figures.colours import full_colour
-from dashboard.figures.tiles import tiles
 from dashboard.runs import Answer
-from dashboard.selection import Rows, kinds_of, sites_of
+from dashboard.selection import Rows, site_at, sites_of
 from dashboard.words import Words
 from transformer.merging import OverQueries, merge_blocked, merge_scores, merge_weights, without
-from transformer.recording import Head, Kind, Recording, Site
+from transformer.picking import Head
+from transformer.recording import Kind, Recording, Site
 from transformer.units import Unit, Units, units_of
 
 Quantity = Literal["weight", "norm", "score"]
@@ -26,9 +26,14 @@ MOST_EXACT = 512 * 512  # cells of a head that are drawn one by one
 
 
 def is_long(recording: Recording, kind: Kind) -> bool:
-    """Whether the heads of a kind have too many cells to be drawn one by one."""
-    site = sites_of(recording, kind)[0]
-    return recording.query(site).size(2) * recording.key(site).size(2) > MOST_EXACT
+    """Whether heads of a kind have too many cells to be drawn one by one."""
+    sizes = [size_of(recording, site) for site in sites_of(recording, kind)]
+    return any(length * keys > MOST_EXACT for length, keys in sizes)
+
+
+def size_of(recording: Recording, site: Site) -> tuple[int, int]:
+    """(L, S)"""
+    return recording.query(site).size(2), recording.key(site).size(2)
 
 
 @dataclass(frozen=True)
@@ -88,8 +93,8 @@ def cells_of(answer: Answer, site: Site, head: Head, quantity: Quantity, rows: R
 
 
 def row_labels(answer: Answer, site: Site, rows: Rows) -> Sequence[str]:
-    """What the rows of a site are called: by what was read there, or by what is predicted there."""
-    return answer.predicted if rows == "predicted" else answer.recording.query_tokens(site)
+    """What the rows of a site are called: by what was read there, or where that is known by what is predicted."""
+    return answer.predicted if rows == "predicted" and answer.predicts else answer.recording.query_tokens(site)
 
 
 def head_numbers(
@@ -100,10 +105,10 @@ def head_numbers(
     Raises:
         KeyError, IndexError: no such layer or head.
     """
-    site = answer.recording.site(kind, layer)
+    site = site_at(answer.recording, kind, layer)
     seen = cells_of(answer, site, head, quantity, rows, tokens)
     low, high = scale_of(answer.recording, site, quantity, seen.cells)
-    named = "encoder" if kind == "encoder" else rows
+    named = rows if kind in ("decoder", "cross") else "encoder"
     number = None if head == "mean" else int(head or 0) + 1
     weights = seen
     if quantity == "score":  # a sentence about what is read speaks of weights
@@ -114,6 +119,7 @@ def head_numbers(
         "queries": seen.queries.labels,
         "keys": seen.keys.labels,
         "special": {"queries": seen.queries.special, "keys": seen.keys.special},
+        "spaced": {"queries": spaced(answer, seen.queries), "keys": spaced(answer, seen.keys)},
         "merged": seen.queries.merged or seen.keys.merged,
         "cells": seen.cells,
         "low": low,
@@ -121,6 +127,16 @@ def head_numbers(
         "removed": None if seen.removed is None else [round(float(share), 4) for share in seen.removed],
         "caption": caption(words, layer + 1, number, named, weights.cells, weights.queries, weights.keys),
     }
+
+
+def spaced(answer: Answer, units: Units) -> tuple[bool, ...]:
+    """Which units have a space before them.
+
+    Where nothing in an opened recording says where a word begins its tokens are names, and stand apart.
+    """
+    sentences = (labels for stream in answer.recording.tokens.values() for labels in stream)
+    says = answer.model is not None or any("▁" in label for labels in sentences for label in labels)
+    return units.spaced if says else (True,) * len(units.labels)
 
 
 def scale_of(recording: Recording, site: Site, quantity: Quantity, cells: np.ndarray) -> tuple[float, float]:
@@ -133,42 +149,10 @@ def scale_of(recording: Recording, site: Site, quantity: Quantity, cells: np.nda
     if quantity == "weight":
         return 0.0, full
     if quantity == "norm":
-        return 0.0, full * max(float(recording.value_norms(site).max()), 1e-6)
+        longest = float(recording.value_norms(site).nan_to_num(0, 0, 0).max())
+        return 0.0, full * max(longest, 1e-6)
     allowed = cells[np.isfinite(cells)]
     return (float(allowed.min()), float(allowed.max())) if allowed.size else (0.0, 1.0)
-
-
-def overview_numbers(
-    answer: Answer, quantity: Literal["weight", "norm"], rows: dict[Kind, Rows], tokens: Tokens
-) -> dict[str, Any]:
-    """Every head as a small picture, and its strongest pair; of the kinds that are not long."""
-    kinds = [kind for kind in kinds_of(answer.recording) if not is_long(answer.recording, kind)]
-    return {"kinds": [_kind_numbers(answer, kind, quantity, rows.get(kind, "read"), tokens) for kind in kinds]}
-
-
-def _kind_numbers(answer: Answer, kind: Kind, quantity: Quantity, rows: Rows, tokens: Tokens) -> dict[str, Any]:
-    sites = sites_of(answer.recording, kind)
-    seen = [cells_of(answer, site, None, quantity, rows, tokens) for site in sites]
-    scales = [scale_of(answer.recording, site, quantity, one.cells)[1] for site, one in zip(sites, seen, strict=True)]
-    shares = np.stack([one.cells / full for one, full in zip(seen, scales, strict=True)])  # (layers, H, L, S)
-    small = tiles(shares, np.isnan(shares), full=1.0)
-    heads = [one.cells[head] for one in seen for head in range(len(one.cells))]
-    return {
-        "kind": kind,
-        "layers": len(sites),
-        "heads": sites[0].heads,
-        "rows": small.shape[-2],
-        "columns": small.shape[-1],
-        "tiles": list(small.reshape(-1, *small.shape[-2:])),
-        "strongest": [_strongest(cells, seen[0].queries, seen[0].keys) for cells in heads],
-    }
-
-
-def _strongest(cells: np.ndarray, queries: Units, keys: Units) -> dict[str, Any] | None:
-    if not np.isfinite(cells).any():
-        return None
-    row, column = np.unravel_index(int(np.nanargmax(cells)), cells.shape)
-    return {"query": queries.labels[row], "key": keys.labels[column], "weight": round(float(cells[row, column]), 6)}
 
 
 def _kept(units: Units) -> Units:
@@ -179,6 +163,7 @@ def _kept(units: Units) -> Units:
         pieces=tuple(units.pieces[place] for place in kept),
         shares=tuple(units.shares[place] for place in kept),
         special=(False,) * len(kept),
+        spaced=tuple(units.spaced[place] for place in kept),
     )
 
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from dashboard.numbers import Tokens, row_labels
 from dashboard.runs import Answer
-from dashboard.selection import Rows
+from dashboard.selection import Rows, site_at
 from transformer.pair import explain_pair, split_first_layer
-from transformer.recording import Head, Kind, Recording, Site
+from transformer.picking import Head
+from transformer.recording import Kind, Recording, Site
 from transformer.units import SPECIAL, units_of
 
 
@@ -34,7 +35,7 @@ def pair_numbers(
         KeyError, IndexError: no such layer or head.
     """
     recording = answer.recording
-    site = recording.site(kind, layer)
+    site = site_at(recording, kind, layer)
     names, labels = recording.key_tokens(site), row_labels(answer, site, rows)
     queries, keys = _drawn(labels, tokens), _drawn(names, tokens)
     if not (0 <= pair[0] < len(queries) and 0 <= pair[1] < len(keys)):
@@ -61,7 +62,8 @@ def pair_numbers(
 
 def _reason(answer: Answer, site: Site, head: Head, row: int, column: int) -> dict[str, Any]:
     reason = explain_pair(answer.recording, site, head, row, column)
-    split = split_first_layer(answer.model, answer.recording, site, head, row, column)
+    model = answer.model
+    split = None if model is None else split_first_layer(model, answer.recording, site, head, row, column)
     return {
         **_row(reason.weights, reason.masks),
         "scores": reason.scores,

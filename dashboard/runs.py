@@ -1,28 +1,17 @@
-"""From what a viewer chose to a recording: the only place that runs the model.
-
-Everything is cached by what was asked, a bounded number of answers for all viewers together. An answer is never
-changed after it was made.
-"""
+"""From what a viewer chose to an answer: a recording with what it needs beside it, never changed after it was made."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-
-import streamlit as st
-import torch
+from dataclasses import dataclass, field
 
 from dashboard import shelf
-from dashboard.fit import Problem, ids_of, most_tokens
+from dashboard.fit import Problem, ids_of
+from dashboard.forwards import Watch, decoded, forced, is_alone, part_of
 from transformer.beam_search import BeamStep
-from transformer.checkpoint import Checkpoint
-from transformer.decoded import Decoded
-from transformer.decoding import GREEDY, Decoding, decode, length_limit
-from transformer.recorder import record
+from transformer.decoding import GREEDY, Decoding
 from transformer.recording import Recording
-from transformer.steps import Step, steps_of
+from transformer.steps import Step
 from transformer.text_model import TextTransformer
 from transformer.tokens import Tokenizer
-
-MOST_CONTINUED = 20  # tokens that a decoder alone may add to a text
 
 
 @dataclass(frozen=True)
@@ -56,10 +45,10 @@ class Written:
 
 @dataclass(frozen=True)
 class Answer:
-    """One teacher-forced forward.
+    """One teacher-forced forward, or what a recording that somebody opened says of one.
 
     Attributes:
-        model: the one that ran.
+        model: the one that ran; None where a recording was opened, of which nothing more is known but itself.
         read: what each decoder row read, as labels.
         predicted: what each is to predict: the target, one token on from what was read. A decoder alone is to predict
             its text; what comes after the text's last token is its own guess.
@@ -71,15 +60,20 @@ class Answer:
         spelled_as_bytes: characters that a vocabulary lacks, by stream.
     """
 
-    model: TextTransformer
     recording: Recording
-    read: tuple[str, ...]
-    predicted: tuple[str, ...]
-    steps: tuple[Step, ...]
-    beams: tuple[BeamStep, ...]
-    labels: dict[int, str]
-    target: Written | None
-    spelled_as_bytes: dict[str, list[str]]
+    model: TextTransformer | None = None
+    read: tuple[str, ...] = ()
+    predicted: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
+    beams: tuple[BeamStep, ...] = ()
+    labels: dict[int, str] = field(default_factory=dict)
+    target: Written | None = None
+    spelled_as_bytes: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def predicts(self) -> bool:
+        """Whether it is known what each row is to predict."""
+        return bool(self.steps)
 
     @property
     def probabilities(self) -> tuple[float, ...]:
@@ -89,13 +83,18 @@ class Answer:
 
 def reads_one_text(name: str) -> bool:
     """Whether a checkpoint is a decoder alone, which goes on with its text."""
-    return _alone(shelf.checkpoint(name))
+    return is_alone(shelf.checkpoint(name))
 
 
-def ask(question: Question) -> Answer | Problem:
-    """Run the model, or say in what way the texts do not fit it."""
-    asked = shelf.checkpoint(question.checkpoint, question.step)
-    alone = _alone(asked)
+def ask(question: Question, watch: Watch | None = None) -> Answer | Problem:
+    """Run the model, or say in what way the texts do not fit it.
+
+    Args:
+        watch: told how far it is, where texts are long.
+    """
+    name, step = question.checkpoint, question.step
+    asked = shelf.checkpoint(name, step)
+    alone = is_alone(asked)
     stream = "text" if alone else "source"
     source = ids_of(asked, stream, question.source)
     if isinstance(source, Problem):
@@ -103,26 +102,27 @@ def ask(question: Question) -> Answer | Problem:
     target: Sequence[int] | Problem
     beams: tuple[BeamStep, ...] = ()
     if alone:
-        decoded, beams = _decoded(question, question.step, source)
-        target = [*source[:-1], decoded.ids[0]]
+        found, beams = decoded(name, step, source, question.how, part_of(watch, 0, 0.5))
+        target = [*source[:-1], found.ids[0]]
     elif question.target is None:
-        decoded, beams = _decoded(question, None, source)
-        target = decoded.ids
+        found, beams = decoded(name, None, source, question.how, part_of(watch, 0, 0.5))
+        target = found.ids
     else:
         target = ids_of(asked, "target", question.target)
     if isinstance(target, Problem):
         return target
-    changed = shelf.changed(question.checkpoint, question.step)
     shifted = question.shifted or question.target is None
-    recording, steps = _forced(question.checkpoint, question.step, changed, source, tuple(target), shifted)
+    written_first = alone or question.target is None
+    told = part_of(watch, 0.5 if written_first else 0, 1)
+    recording, steps = forced(name, step, source, tuple(target), shifted, told)
     spelled = {stream: asked.source_tokenizer.spelled_as_bytes(question.source)}
     if question.target is not None:
         spelled["target"] = asked.target_tokenizer.spelled_as_bytes(question.target)
     ends = target[-1] == asked.config.eos_id
     labels = _labels(asked.target_tokenizer, steps, beams)
     return Answer(
-        asked.model,
         recording,
+        asked.model,
         tuple(labels[step.read] for step in steps),
         tuple(labels[step.label] for step in steps),
         steps,
@@ -133,58 +133,18 @@ def ask(question: Question) -> Answer | Problem:
     )
 
 
-def written(question: Question) -> Written:
+def written(question: Question, watch: Watch | None = None) -> Written:
     """What the weights that are looked at answer by themselves, or how a decoder alone goes on.
 
     The source is one that :func:`ask` found no problem in.
     """
     asked = shelf.checkpoint(question.checkpoint, question.step)
-    decoded, _ = _decoded(question, question.step, tuple(asked.source_ids(question.source)))
-    return Written(asked.target_tokenizer.text(decoded.ids), decoded.finished)
-
-
-def _alone(asked: Checkpoint) -> bool:
-    return asked.config.architecture == "decoder"
+    source = tuple(asked.source_ids(question.source))
+    found, _ = decoded(question.checkpoint, question.step, source, question.how, watch)
+    return Written(asked.target_tokenizer.text(found.ids), found.finished)
 
 
 def _labels(tokenizer: Tokenizer, steps: Sequence[Step], beams: Sequence[BeamStep]) -> dict[int, str]:
     ids = {index for step in steps for index in (step.read, step.label, *(likely for likely, _ in step.likeliest))}
     ids.update(index for step in beams for one in step.candidates for index in one.ids)
     return dict(zip(ids, tokenizer.labels(ids), strict=True))
-
-
-def _decoded(question: Question, step: int | None, source: tuple[int, ...]) -> tuple[Decoded, tuple[BeamStep, ...]]:
-    """What a source becomes, or what a decoder alone adds to it, with the weights of a step."""
-    changed = shelf.changed(question.checkpoint, step)
-    return _decoded_once(question.checkpoint, step, changed, source, question.how)
-
-
-@st.cache_resource(show_spinner=False, max_entries=32)
-def _decoded_once(
-    name: str, step: int | None, changed: int, source: tuple[int, ...], how: Decoding
-) -> tuple[Decoded, tuple[BeamStep, ...]]:
-    """A token at least, for the last row to predict, and the steps of beam search."""
-    asked = shelf.checkpoint(name, step)
-    if _alone(asked):
-        source = source[:-1]
-        room = most_tokens(asked.config, "text") - len(source)  # the begin token is read too, the last not
-        limit = min(MOST_CONTINUED, room)
-    else:
-        limit = length_limit(len(source), asked.config.max_length)
-    beams: list[BeamStep] = []
-    decoded = decode(asked.model, torch.tensor([source]), limit, how, trace=[beams])[0][0]
-    return decoded, tuple(beams)
-
-
-@st.cache_resource(show_spinner=False, max_entries=16)
-def _forced(
-    name: str, step: int | None, changed: int, source: tuple[int, ...], target: tuple[int, ...], shifted: bool
-) -> tuple[Recording, tuple[Step, ...]]:
-    """Record a forward that reads the target, one token late where it is shifted, and what it made of each token."""
-    asked = shelf.checkpoint(name, step)
-    read = torch.tensor([[asked.config.bos_id, *target[:-1]] if shifted else target])
-    inputs = (read,) if _alone(asked) else (torch.tensor([source]), read)
-    vocabularies = {"source": asked.source_tokenizer, "target": asked.target_tokenizer}
-    with torch.inference_mode(), record(asked.model, vocabularies) as recording:
-        logits = asked.model(*inputs)  # (1, T, V)
-    return recording, tuple(steps_of(logits[0], read[0], torch.tensor(target), asked.config.pad_id))

@@ -5,14 +5,14 @@ restores the view. Layers, heads and tokens count from 0 here and from 1 in the 
 """
 
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from dashboard.linked import Link, flag, one_of, place, place_or, places, two_places
 from transformer.merging import OverQueries
 from transformer.recording import READS, Kind, Recording, Site
 from transformer.units import Unit
 
-KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
+KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross", "other")
 View = Literal["heat", "heads", "lines", "text", "three", "steps", "table"]
 Rows = Literal["read", "predicted"]
 Scale = Literal["linear", "log", "score"]
@@ -38,8 +38,8 @@ class Selection:
         heads: those drawn together as lines; none: the one head.
         pair: a query and a key, explained beside the picture.
         centred: their dot product is shown for keys less the mean of those that may be looked at.
-        picked, joint: tokens looked at together, and how their weights are joined.
-        reading: shade what the picked tokens read, or who reads them.
+        picked, joint: queries looked at together, and how their weights are joined.
+        reading: the text is shaded by what the first picked token reads, or by who reads it: there it is a key.
         step: of decoding.
         pool: what a square shows that stands for many cells of a long text: the largest, or their mean.
     """
@@ -65,14 +65,27 @@ class Selection:
     step: int = 0
     pool: Pool = "max"
 
-    def within(self, recording: Recording) -> "Selection":
-        """The same in a run that may have fewer layers and heads, or another kind."""
+    def within(self, recording: Recording, predicts: bool) -> "Selection":
+        """The same in a run that may have fewer layers and heads, or another kind, or lack some numbers.
+
+        Args:
+            predicts: whether it is known what each row is to predict.
+        """
         sites = sites_of(recording, self.kind) or sites_of(recording, kinds_of(recording)[-1])
         layer = min(self.layer, len(sites) - 1)
         heads = sites[layer].heads
-        head = self.head if self.head == "mean" else min(self.head, heads - 1)
-        several = tuple(one for one in self.heads if one < heads)
-        return Selection(**{**asdict(self), "kind": sites[0].kind, "layer": layer, "head": head, "heads": several})
+        fitted: dict[str, Any] = {
+            "kind": sites[0].kind,
+            "layer": layer,
+            "head": self.head if self.head == "mean" else min(self.head, heads - 1),
+            "heads": tuple(one for one in self.heads if one < heads),
+        }
+        if not predicts:
+            view = "heat" if self.view == "steps" else self.view
+            fitted |= {"view": view, "decoder_rows": "read", "cross_rows": "read"}
+        if not knows_norms(recording):
+            fitted["measure"] = "weight"
+        return Selection(**{**asdict(self), **fitted})
 
 
 def kinds_of(recording: Recording) -> list[Kind]:
@@ -85,9 +98,28 @@ def sites_of(recording: Recording, kind: Kind) -> list[Site]:
     return [site for site in recording.sites if site.kind == kind]
 
 
+def site_at(recording: Recording, kind: Kind, layer: int) -> Site:
+    """The site of a kind in a layer.
+
+    Layers are counted by place: a module of somebody's own may number them in any way, or not at all.
+
+    Raises:
+        KeyError: there is none.
+    """
+    sites = sites_of(recording, kind)
+    if not 0 <= layer < len(sites):
+        raise KeyError(f"{kind} attention in layer {layer}")
+    return sites[layer]
+
+
 def streams_of(recording: Recording, kind: Kind) -> tuple[str, str]:
     """What queries and keys of a kind are read from: source and target, or the one text of a model alone."""
-    return READS[kind] if "cross" in kinds_of(recording) else ("text", "text")
+    return READS[kind] if kind in READS and "cross" in kinds_of(recording) else ("text", "text")
+
+
+def knows_norms(recording: Recording) -> bool:
+    """Whether it is known how long what each value writes is; files of the first version do not say."""
+    return all(seen.out_proj_weight is not None for run in recording.runs for seen in run.attentions.values())
 
 
 def naming(selection: Selection) -> Rows:

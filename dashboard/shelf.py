@@ -59,11 +59,16 @@ def warm_up() -> None:
 
 def opening_sentence(name: str) -> str:
     """The first sample of the checkpoint's own measurements; nothing where there are none that can be read."""
+    return next(iter(sentences(name)), "")
+
+
+def sentences(name: str) -> list[str]:
+    """The samples of the checkpoint's own measurements; none where they cannot be read."""
     try:
         metrics = json.loads((checkpoint_folder() / name / "metrics.json").read_text(encoding="utf-8"))
-        return str(metrics["samples"][0]["source"])
+        return [str(sample["source"]) for sample in metrics["samples"]]
     except (OSError, ValueError, LookupError, TypeError):
-        return ""
+        return []
 
 
 def checkpoint(name: str, step: int | None = None) -> Checkpoint:

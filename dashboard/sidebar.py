@@ -6,9 +6,10 @@ from typing import TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dashboard import runs, shelf
+from dashboard import long_work, recording_controls, recordings, runs, shelf
 from dashboard.fit import Problem
-from dashboard.runs import MOST_CONTINUED, Answer, Question, Written
+from dashboard.forwards import MOST_CONTINUED
+from dashboard.runs import Answer, Question, Written
 from dashboard.state import choice, number, real, real_in, stop, switch, text
 from dashboard.words import LANGUAGES, Words, as_text, browser_language, words_of
 from transformer.checkpoint import CheckpointError
@@ -35,28 +36,40 @@ class Chosen:
         words: the interface's texts.
         outcome: what came of the viewer's choices.
         example: a source text that the model is known to read.
-        question: the choices; where its target is not None, the viewer typed it.
+        question: the choices; where its target is not None, the viewer typed it. None for a recording that was opened.
     """
 
     words: Words
     outcome: Answer | Problem
     example: str
-    question: Question
+    question: Question | None
 
 
 def draw() -> Chosen:
     """Draw the sidebar; stops the page with one sentence where no checkpoint can be used."""
     words = _brand_and_language()
-    names = shelf.checkpoints()
-    if not names:
+    names = [*recordings.served(), *shelf.checkpoints(), *recordings.own()]
+    name = _chosen_of(words, names)
+    recording_controls.opener(words, names)
+    if name is None:
         st.error(as_text(words("checkpoint.none", folder=shelf.checkpoint_folder())))
         st.stop()
-    name = st.selectbox(words["checkpoint"], names, key="checkpoint", bind="query-params")
+    recording_controls.say_missing(words, name, names[0])
+    if name in recordings.own() or name in recordings.served():
+        return Chosen(words, recording_controls.look(words, name), "", None)
     try:
         return _texts(words, name, _step(words, name))
     except CheckpointError as error:
         st.error(as_text(str(error)))
         st.stop()
+
+
+def _chosen_of(words: Words, names: list[str]) -> str | None:
+    """A checkpoint or a recording; None where there is none of either."""
+    recording_controls.note_missing(names)
+    if not names:
+        return None
+    return st.selectbox(words["checkpoint"], names, key="checkpoint", bind="query-params")
 
 
 def _step(words: Words, name: str) -> int | None:
@@ -76,12 +89,13 @@ def _texts(words: Words, name: str, step: int | None) -> Chosen:
     if not typing:
         _ways_to_write(words)
     question = Question(name, source, step=step, how=_how())
-    outcome = _ask(words, question)
+    outcome = long_work.watched(words, question, runs.ask)
     if typing:
         suggestion = outcome.target.text if isinstance(outcome, Answer) and outcome.target else ""
         typed = text(words["target.typed"], "target", suggestion, 110, words["source.help"])
         question = replace(question, target=typed, shifted=not switch(words["unshifted"], "unshifted", st.container()))
-        outcome = _ask(words, question)
+        if isinstance(outcome, Answer):  # what stands in the source's way stands in this one's too
+            outcome = long_work.watched(words, question, runs.ask)
     elif isinstance(outcome, Answer):
         _own(words, question, outcome)
     return Chosen(words, outcome, example, question)
@@ -89,7 +103,9 @@ def _texts(words: Words, name: str, step: int | None) -> Chosen:
 
 def _own(words: Words, question: Question, outcome: Answer) -> None:
     """What the model writes by itself, and what it will in the end."""
-    own = runs.written(question)
+    own = long_work.watched(words, question, runs.written)
+    if isinstance(own, Problem):
+        return
     if outcome.target is None:
         _show(words, words("continuation", limit=MOST_CONTINUED), own)
     elif question.step is None:
@@ -97,11 +113,6 @@ def _own(words: Words, question: Question, outcome: Answer) -> None:
     else:
         _show(words, words["answer.finished"], outcome.target)
         _show(words, words("answer.step", step=question.step), own)
-
-
-def _ask(words: Words, question: Question) -> Answer | Problem:
-    with st.spinner(words["running"]):
-        return runs.ask(question)
 
 
 def _show(words: Words, title: str, written: Written) -> None:

@@ -6,7 +6,7 @@ import re
 import shlex
 import shutil
 import subprocess
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ import pytest
 from transformer.checkpoint import CHECKPOINTS, TASK, list_checkpoints, list_snapshots, load_checkpoint
 from transformer.commands import train_options
 from transformer.config import TransformerConfig
-from transformer.interventions import switched_off
+from transformer.interventions import SwitchOff, edited
 from transformer.letter_report import LetterReport, letter_samples, measure_letters
 from transformer.tasks import LETTER_TASKS, LetterTask
 
@@ -82,8 +82,8 @@ def test_an_induction_head_stands_above_a_previous_token_head():
 
 def test_the_induction_head_needs_the_layer_below():
     checkpoint = load_checkpoint("induction")
-    with switched_off(checkpoint.model, "decoder.layers.0.self_attn"):
-        report = measure_letters(checkpoint, task_of("induction"), 60, FRESH)
+    without = replace(checkpoint, model=edited(checkpoint.model, [SwitchOff("decoder", 0)]))
+    report = measure_letters(without, task_of("induction"), 60, FRESH)
     assert report.best("induction").score < 0.1
     assert report.right < 0.1
 

@@ -22,6 +22,8 @@ from transformer.config import TransformerConfig
 from transformer.layers import TransformerDecoderLayer, TransformerEncoderLayer
 from transformer.pair import explain_pair, split_first_layer
 from transformer.positions import positional_encoding
+from transformer.probes import assert_causal, assert_padding_invariant
+from transformer.progress import after_each_sublayer
 from transformer.recorder import record
 from transformer.recording_file import open_recording
 from transformer.stacks import Transformer, TransformerDecoder, TransformerEncoder
@@ -36,6 +38,9 @@ __all__ = [
     "TransformerDecoderLayer",
     "TransformerEncoder",
     "TransformerEncoderLayer",
+    "after_each_sublayer",
+    "assert_causal",
+    "assert_padding_invariant",
     "explain_pair",
     "load_checkpoint",
     "multi_head_attention_forward",

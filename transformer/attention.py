@@ -11,7 +11,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer.cache import AttentionCache
-from transformer.masks import AttentionMasks, check_mask_dtype
+from transformer.edited_attention import edited_attention
+from transformer.masked_softmax import masked_softmax
+from transformer.masks import AttentionMasks
 from transformer.projection import (
     add_batch_axis,
     check_axes,
@@ -57,29 +59,6 @@ def scaled_dot_product_attention(
     return F.dropout(pattern, dropout_p) @ value, pattern
 
 
-def masked_softmax(scores: Tensor, attn_mask: Tensor) -> Tensor:
-    """Softmax over the keys that the mask leaves; a row that has none left is zeros, with a gradient of zero.
-
-    Args:
-        scores: (..., L, S)
-        attn_mask: broadcast to the scores, as in :func:`scaled_dot_product_attention`.
-
-    Raises:
-        TypeError: the mask is neither bool nor floating point.
-    """
-    check_mask_dtype("attn_mask", attn_mask)
-    if attn_mask.dtype == torch.bool:
-        blocked = attn_mask
-    else:
-        blocked = attn_mask == -math.inf
-        # Only the mask blocks: in half precision a very negative score and mask would add up to -inf.
-        scores = (scores + attn_mask).clamp(min=torch.finfo(scores.dtype).min)
-    nothing_left = blocked.all(dim=-1, keepdim=True)  # (..., L, 1)
-    # A softmax over nothing is NaN, and so is its gradient: such a row goes through it as zeros.
-    scores = scores.masked_fill(blocked, -math.inf).masked_fill(nothing_left, 0.0)
-    return scores.softmax(dim=-1).masked_fill(nothing_left, 0.0)
-
-
 class DotProductAttention(nn.Module):
     """The step between the in- and the out-projection, where every head stands by itself.
 
@@ -104,6 +83,9 @@ class DotProductAttention(nn.Module):
         if not need_weights and masks.only_causal:
             return F.scaled_dot_product_attention(query, key, value, dropout_p=dropout_p, is_causal=True), None
         attn_mask = masks.additive(num_heads, query_length, key_length, query.dtype, query.device)
+        if masks.edits:
+            zeroed = masks.zeroes(num_heads, query_length)
+            return edited_attention(query, key, value, attn_mask, zeroed, masks.over_queries)
         if need_weights:
             return scaled_dot_product_attention(query, key, value, attn_mask, dropout_p)
         return F.scaled_dot_product_attention(query, key, value, attn_mask, dropout_p), None

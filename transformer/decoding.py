@@ -68,7 +68,7 @@ def decode(
     drop_ended: bool = False,
     trace: Sequence[list[BeamStep]] | None = None,
 ) -> list[list[Decoded]]:
-    """Decode a batch, over one key/value cache.
+    """Decode a batch, over one key/value cache; an edited model reads all tokens anew at every step.
 
     Args:
         model: an encoder-decoder, or a decoder alone, which goes on with the source; in eval mode.

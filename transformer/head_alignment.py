@@ -1,8 +1,7 @@
 """Which heads of cross-attention align words as people do, and what the model loses without them."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -22,7 +21,7 @@ from transformer.alignment import (
 from transformer.batches import Pair, make_batch
 from transformer.checkpoint import Checkpoint
 from transformer.evaluation import label_loss
-from transformer.interventions import switched_off
+from transformer.interventions import SwitchOff, edited
 from transformer.recorder import record
 from transformer.recording import Recording, Site
 
@@ -154,7 +153,5 @@ def _patterns(recording: Recording, sentence: int) -> Iterator[tuple[Heads, npt.
 
 def _loss_without(checkpoint: Checkpoint, heads: Heads, among: Iterable[Heads], pairs: Sequence[Pair]) -> float:
     sites = {one.site for one in among if one.site is not None} if heads.site is None else {heads.site}
-    with ExitStack() as switches:
-        for site in sites:
-            switches.enter_context(switched_off(checkpoint.model, site, None if heads.head == "mean" else heads.head))
-        return label_loss(checkpoint, pairs)
+    off = [SwitchOff(site.kind, site.layer, None if heads.head == "mean" else (heads.head,)) for site in sites]
+    return label_loss(replace(checkpoint, model=edited(checkpoint.model, off)), pairs)

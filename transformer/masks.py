@@ -127,22 +127,27 @@ class AttentionMasks:
         key_padding_mask: (N, S).
         is_causal: no query looks at a key after itself.
         appended: keys added after the S that were given (add_bias_kv, add_zero_attn); never blocked.
+        zeroed, over_queries: what an intervention does after the scores (see
+            :func:`~transformer.edited_attention.edited_attention`); zeroed is shaped as attn_mask.
     """
 
     attn_mask: Tensor | None = None
     key_padding_mask: Tensor | None = None
     is_causal: bool = False
     appended: int = 0
+    zeroed: Tensor | None = None
+    over_queries: bool = False
 
     def check(self, batch: int | None, num_heads: int, query_length: int, key_length: int) -> None:
         """Raise TypeError or ValueError unless every mask fits these sizes (see :func:`check_mask`).
 
         ``batch`` is None for unbatched input, whose key_padding_mask is (S,).
         """
-        if self.attn_mask is not None:
-            square = (query_length, key_length)
-            letters, masks = ("(H, L, S)", num_heads) if batch is None else ("(N*H, L, S)", batch * num_heads)
-            check_mask("attn_mask", self.attn_mask, {"(L, S)": square, letters: (masks, *square)})
+        square = (query_length, key_length)
+        letters, masks = ("(H, L, S)", num_heads) if batch is None else ("(N*H, L, S)", batch * num_heads)
+        for name, mask in (("attn_mask", self.attn_mask), ("zeroed", self.zeroed)):
+            if mask is not None:
+                check_mask(name, mask, {"(L, S)": square, letters: (masks, *square)})
         if self.key_padding_mask is not None:
             wanted: dict[str, tuple[int, ...]] = {"(S,)": (key_length,)}
             if batch is not None:
@@ -152,17 +157,25 @@ class AttentionMasks:
     @property
     def only_causal(self) -> bool:
         """Whether the causal flag says everything."""
-        return self.is_causal and self.attn_mask is None and self.key_padding_mask is None and not self.appended
+        others = (self.attn_mask, self.key_padding_mask, self.zeroed)
+        return self.is_causal and not self.appended and not self.edits and all(mask is None for mask in others)
+
+    @property
+    def edits(self) -> bool:
+        """Whether something is done after the scores, which no mask can say."""
+        return self.zeroed is not None or self.over_queries
 
     def of_sentence(self, sentence: int, num_heads: int, head: int | None = None) -> "AttentionMasks":
         """The masks of one sentence as a batch of one; with ``head``, as if that head were the only one."""
-        attn_mask, key_padding_mask = self.attn_mask, self.key_padding_mask
-        if attn_mask is not None and attn_mask.dim() == 3:
-            of_heads = attn_mask[sentence * num_heads : (sentence + 1) * num_heads]  # (H, L, S)
-            attn_mask = of_heads if head is None else of_heads[head]
-        if key_padding_mask is not None:
-            key_padding_mask = key_padding_mask[sentence : sentence + 1]
-        return replace(self, attn_mask=attn_mask, key_padding_mask=key_padding_mask)
+
+        def of_heads(mask: Tensor | None) -> Tensor | None:
+            if mask is None or mask.dim() == 2:
+                return mask
+            several = mask[sentence * num_heads : (sentence + 1) * num_heads]  # (H, L, S)
+            return several if head is None else several[head]
+
+        padding = None if self.key_padding_mask is None else self.key_padding_mask[sentence : sentence + 1]
+        return replace(self, attn_mask=of_heads(self.attn_mask), key_padding_mask=padding, zeroed=of_heads(self.zeroed))
 
     def additive(
         self, num_heads: int, rows: int | Tensor, columns: int, dtype: torch.dtype, device: torch.device | str | None
@@ -192,15 +205,24 @@ class AttentionMasks:
         merged = added if blocked is None else torch.where(blocked, -math.inf, added)
         return F.pad(merged, (0, self.appended))
 
+    def zeroes(self, num_heads: int, rows: int | Tensor) -> Tensor | None:
+        """Which weights become 0 after the softmax: (1 or N, 1 or H, L, S + appended) bool; None for none."""
+        return None if self.zeroed is None else F.pad(_with_heads(self.zeroed, num_heads, rows), (0, self.appended))
+
     def _four_dimensional(self, num_heads: int, rows: int | Tensor) -> list[Tensor]:
         """The masks that were given, as (1 or N, 1 or H, 1 or L, S)."""
         masks = []
         if self.attn_mask is not None:
-            picked = self.attn_mask if isinstance(rows, int) else self.attn_mask[..., rows, :]
-            masks.append(picked[None, None] if picked.dim() == 2 else picked.unflatten(0, (-1, num_heads)))
+            masks.append(_with_heads(self.attn_mask, num_heads, rows))
         if self.key_padding_mask is not None:
             masks.append(self.key_padding_mask[:, None, None])
         return masks
+
+
+def _with_heads(mask: Tensor, num_heads: int, rows: int | Tensor) -> Tensor:
+    """(L, S) or (N*H, L, S), and the rows of it that are wanted -> (1 or N, 1 or H, L, S)"""
+    picked = mask if isinstance(rows, int) else mask[..., rows, :]
+    return picked[None, None] if picked.dim() == 2 else picked.unflatten(0, (-1, num_heads))
 
 
 def _add_up(added: Tensor | None, mask: Tensor, dtype: torch.dtype) -> Tensor:

@@ -14,8 +14,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from transformer.picking import Head
 from transformer.positions import LearnedPositionalEncoding, PositionalEncoding, sinusoidal_table
-from transformer.recording import Head, Recording, Stream
+from transformer.recording import Recording, Stream
 from transformer.text_model import TextTransformer, TokenEmbedding
 
 Floats = npt.NDArray[np.float32]
@@ -236,7 +237,8 @@ def _adds_up(parts: Tensor, recorded: Tensor, rounding: float) -> bool:
 def _position_vectors(positions: nn.Module, token: Tensor, places: list[int]) -> Tensor:
     """(2, E), beside the tokens' vectors."""
     if isinstance(positions, PositionalEncoding):
-        return sinusoidal_table(max(places) + 1, token.size(-1), dtype=token.dtype)[places]
+        size = (max(places) + 1, token.size(-1))
+        return sinusoidal_table(*size, positions.base, positions.layout, dtype=token.dtype)[places]
     if isinstance(positions, LearnedPositionalEncoding):
         return _double(positions.weight[places])
     return torch.zeros_like(token)

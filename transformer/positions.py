@@ -4,6 +4,7 @@ N batch · S sequence length · E model width
 """
 
 import math
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -11,18 +12,42 @@ from torch.nn import functional as F
 
 from transformer.dropout import Dropout
 
+Layout = Literal["interleaved", "halves"]
+
+
+def angular_steps(num_features: int, base: float = 10000.0, device: torch.device | str | None = None) -> Tensor:
+    """By how many radians each pair of features turns from one position to the next: (ceil(E/2),), float64.
+
+    Source: Vaswani et al. 2017, section 3.5.
+
+    Example:
+        >>> angular_steps(4)
+        tensor([1.0000, 0.0100], dtype=torch.float64)
+    """
+    feature = torch.arange(0, num_features, 2, device=device, dtype=torch.float64)
+    return torch.exp(-math.log(base) / num_features * feature)
+
 
 def sinusoidal_table(
     length: int,
     num_features: int,
     base: float = 10000.0,
+    layout: Layout = "interleaved",
     device: torch.device | str | None = None,
     dtype: torch.dtype | None = None,
 ) -> Tensor:
-    """Sines in the even features, cosines in the odd ones, one wavelength a pair.
+    """A sine and a cosine for each pair of features, one wavelength a pair.
+
+    Args:
+        base: the ratio of the longest wavelength, which no pair quite reaches, to the shortest.
+        layout: ``interleaved``: sines in the even features, cosines in the odd ones, as in the paper; ``halves``: all
+            sines, then all cosines, as in MarianMT.
 
     Returns:
-        (length, num_features). An odd width ends with a sine that has no cosine beside it.
+        (length, num_features). With an odd width the last sine has no cosine.
+
+    Raises:
+        ValueError: no such layout.
 
     Source: Vaswani et al. 2017, section 3.5.
 
@@ -31,12 +56,14 @@ def sinusoidal_table(
         tensor([[0.0000, 1.0000, 0.0000],
                 [0.8415, 0.5403, 0.0022]])
     """
+    if layout not in get_args(Layout):
+        raise ValueError(f"layout must be one of {', '.join(get_args(Layout))}, not {layout!r}.")
     position = torch.arange(length, device=device, dtype=torch.float64)
-    pair = torch.arange(0, num_features, 2, device=device, dtype=torch.float64)
-    angle = position[:, None] * torch.exp(-math.log(base) / num_features * pair)  # (length, ceil(E/2))
-    table = torch.empty(length, num_features, device=device, dtype=torch.float64)
-    table[:, 0::2] = angle.sin()
-    table[:, 1::2] = angle.cos()[:, : num_features // 2]
+    angle = position[:, None] * angular_steps(num_features, base, device)  # (length, ceil(E/2))
+    sines, cosines = angle.sin(), angle.cos()[:, : num_features // 2]
+    table = torch.cat([sines, cosines], dim=1)
+    if layout == "interleaved":
+        table[:, 0::2], table[:, 1::2] = sines, cosines
     return table.to(dtype or torch.get_default_dtype())
 
 
@@ -75,7 +102,7 @@ class PositionalEncoding(nn.Module):
     """:func:`positional_encoding` as a module that keeps its table.
 
     The table is a non-persistent buffer: it follows ``.to()`` and stays out of state dicts. ``max_len`` is only
-    its first size; a longer sequence makes it grow.
+    its first size; a longer sequence makes it grow. For ``base`` and ``layout`` see :func:`sinusoidal_table`.
 
     Shape:
         x: (N, S, E) if ``batch_first`` else (S, N, E), or unbatched (S, E). The output is as the input. ``first`` is
@@ -99,25 +126,32 @@ class PositionalEncoding(nn.Module):
         batch_first: bool = True,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
+        base: float = 10000.0,
+        layout: Layout = "interleaved",
     ) -> None:
         super().__init__()
         self.num_features = num_features
         self.batch_first = batch_first
+        self.base, self.layout = base, layout
         self.dropout = Dropout(dropout)
-        table = sinusoidal_table(max_len, num_features, device=device, dtype=dtype)
+        table = sinusoidal_table(max_len, num_features, base, layout, device, dtype)
         self.register_buffer("table", table, persistent=False)  # (max_len, E)
 
     def forward(self, x: Tensor, first: int = 0) -> Tensor:
         _check_input(x, self.num_features)
-        length = first + x.size(_sequence_axis(x, self.batch_first))
+        rows = self.rows(first + x.size(_sequence_axis(x, self.batch_first)))[first:]
+        return self.dropout(x + _beside(rows.to(x.dtype), x, self.batch_first))
+
+    def rows(self, length: int) -> Tensor:
+        """The table's first rows, (length, E); it grows where it is too short."""
         table = self.table
         if table.size(0) < length:
             # An ordinary tensor even when the first long text comes under inference_mode: training may follow.
             with torch.inference_mode(False):
-                table = sinusoidal_table(length, self.num_features, device=table.device, dtype=table.dtype)
+                size = (length, self.num_features)
+                table = sinusoidal_table(*size, self.base, self.layout, table.device, table.dtype)
             self.table = table
-        rows = table[first:length].to(x.dtype)
-        return self.dropout(x + _beside(rows, x, self.batch_first))
+        return table[:length]
 
     def extra_repr(self) -> str:
         return f"{self.num_features}, batch_first={self.batch_first}"

@@ -58,24 +58,31 @@ def record(model: nn.Module, vocabularies: Mapping[str, Vocabulary] | None = Non
         _open.reset(token)
 
 
+def attentions(model: nn.Module) -> dict[Site, MultiheadAttention]:
+    """Every attention of ours in a model, and where it stands."""
+
+    def owner(path: str) -> nn.Module | None:
+        return model.get_submodule(path.rpartition(".")[0]) if path else None
+
+    return {
+        Site(path, _kind(path, owner(path)), _layer(path), module.num_heads): module
+        for path, module in model.named_modules()
+        if isinstance(module, MultiheadAttention)
+    }
+
+
 class _Recorder:
     """Fills one recording from the hooks of one model."""
 
     def __init__(self, model: nn.Module, recording: Recording) -> None:
         self.model, self.recording = model, recording
         self.paths = {module: path for path, module in model.named_modules()}
-        self.sites = {
-            module.attention: Site(path, _kind(path, self._owner(path)), _layer(path), module.num_heads)
-            for module, path in self.paths.items()
-            if isinstance(module, MultiheadAttention)
-        }
-        self.out_projections = {m.attention: m.out_proj for m in self.paths if isinstance(m, MultiheadAttention)}
+        found = attentions(model)
+        self.sites = {module.attention: site for site, module in found.items()}
+        self.out_projections = {module.attention: module.out_proj for module in found.values()}
         self.forward_under_way: Run | None = None
         self.order: dict[tuple[str, str], int] = {}  # of the pieces of a model that is driven piece by piece
         self.reached: float = -1
-
-    def _owner(self, path: str) -> nn.Module | None:
-        return self.model.get_submodule(path.rpartition(".")[0]) if path else None
 
     def begin_forward(self) -> None:
         self.forward_under_way = Run()
@@ -165,11 +172,15 @@ def _saw_hidden(module: HookPoint, arguments: tuple[Any, ...], output: Tensor) -
 
 def _kept(masks: AttentionMasks) -> AttentionMasks:
     """The masks, safe from a caller who changes them in place for the next forward, as ids are."""
-    attn_mask, key_padding_mask = masks.attn_mask, masks.key_padding_mask
+
+    def copied(mask: Tensor | None) -> Tensor | None:
+        return None if mask is None else mask.detach().clone()
+
     return replace(
         masks,
-        attn_mask=None if attn_mask is None else attn_mask.detach().clone(),
-        key_padding_mask=None if key_padding_mask is None else key_padding_mask.detach().clone(),
+        attn_mask=copied(masks.attn_mask),
+        key_padding_mask=copied(masks.key_padding_mask),
+        zeroed=copied(masks.zeroed),
     )
 
 

@@ -7,22 +7,19 @@ N batch · H heads · L query length · S key length · D head width · E model 
 """
 
 import math
-import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
 import torch
 from torch import Tensor
 
-from transformer.attention import scaled_dot_product_attention
 from transformer.masks import AttentionMasks
+from transformer.picking import Head, Indices, Picked, of_heads, picked, picked_heads, places
 
 Kind = Literal["encoder", "decoder", "cross", "other"]
 Stream = Literal["source", "target"]
-Head = int | Literal["mean"] | None
-Indices = slice | Sequence[int] | None
 
 READS: dict[str, tuple[Stream, Stream]] = {  # kind -> the streams of its queries and of its keys
     "encoder": ("source", "source"),
@@ -67,6 +64,12 @@ class Attention:
     masks: AttentionMasks
     out_proj_weight: Tensor | None = None
 
+    def of_sentence(self, sentence: int) -> "Attention":
+        """The same for one sentence, as a batch of one."""
+        query, key, value = (whole[sentence : sentence + 1] for whole in (self.query, self.key, self.value))
+        masks = self.masks.of_sentence(sentence, self.query.size(1))
+        return replace(self, query=query, key=key, value=value, masks=masks)
+
 
 @dataclass
 class Run:
@@ -76,6 +79,11 @@ class Run:
     outputs: dict[str, Tensor] = field(default_factory=dict)  # by site, after the out-projection
     hidden: dict[str, Tensor] = field(default_factory=dict)  # by hook point: after each sublayer and so each layer
     ids: dict[str, Tensor] = field(default_factory=dict)  # by stream, (N, S); of a step on a cache, all it knows
+
+    @property
+    def sentences(self) -> int:
+        """How many the batch has, for the attention with the most."""
+        return max((attention.query.size(0) for attention in self.attentions.values()), default=0)
 
 
 class Recording:
@@ -134,10 +142,12 @@ class Recording:
             KeyError: no such site.
             IndexError: no such head, sentence, row, column or run.
         """
-        seen = self._seen(site, head, sentence, rows, run)
-        no_values = seen.key[..., :0]  # only the pattern is wanted
-        _, pattern = scaled_dot_product_attention(seen.query, seen.key, no_values, seen.mask)
-        return _of_heads(pattern[..., _index(columns, pattern.size(-1))], head)
+        down_the_columns = self._attention(site, run).masks.over_queries  # then each row is computed from all
+        seen = self._picked(site, head, sentence, None if down_the_columns else rows, run)
+        pattern = seen.pattern()
+        if down_the_columns:
+            pattern = pattern[:, places(rows, pattern.size(1))]
+        return of_heads(pattern[..., places(columns, pattern.size(-1))], head)
 
     def scores(
         self,
@@ -152,9 +162,9 @@ class Recording:
 
         Arguments, shape and errors as :meth:`pattern`.
         """
-        seen = self._seen(site, head, sentence, rows, run)
-        key = seen.key[:, _index(columns, seen.key.size(1))]
-        return _of_heads(seen.query @ key.transpose(-2, -1) / math.sqrt(key.size(-1)), head)
+        seen = self._picked(site, head, sentence, rows, run)
+        key = seen.key[:, places(columns, seen.key.size(1))]
+        return of_heads(seen.query @ key.transpose(-2, -1) / math.sqrt(key.size(-1)), head)
 
     def mask(
         self,
@@ -169,11 +179,11 @@ class Recording:
 
         Arguments, shape and errors as :meth:`pattern`; for ``"mean"`` a cell is blocked when every head blocks it.
         """
-        seen = self._seen(site, head, sentence, rows, run)
+        seen = self._picked(site, head, sentence, rows, run)
         size = (*seen.query.shape[:2], seen.key.size(1))
         mask = seen.query.new_zeros(size) if seen.mask is None else seen.mask.expand(size)
-        mask = mask[..., _index(columns, size[-1])]
-        return _of_heads(mask.amax(dim=0, keepdim=True) if head == "mean" else mask, head)
+        mask = mask[..., places(columns, size[-1])]
+        return of_heads(mask.amax(dim=0, keepdim=True) if head == "mean" else mask, head)
 
     def fully_masked(self, site: str, sentence: int = 0, head: int | None = None, run: int | None = None) -> Tensor:
         """Which queries may look at nothing: (L,) bool, in that head or (None) in every head."""
@@ -210,14 +220,14 @@ class Recording:
             torch.Size([2, 3])
         """
         attention = self._attention(site, run)
-        heads = _picked_heads(attention, site, head, sentence)
+        heads = picked_heads(attention.query, site, head, sentence)
         if attention.out_proj_weight is None:
             raise KeyError(f"The file is older than value norms and lacks the out-projection of {site}. Record again.")
         value = attention.value[sentence, heads].cpu().double()  # (H, S, D)
         write = attention.out_proj_weight.cpu().double().unflatten(1, (-1, value.size(-1)))[:, heads]  # (E, H, D)
         # ‖W v‖² = v · (WᵀW) v: a vector of width E for each key is never made.
         gram = torch.einsum("ehc,ehd->hcd", write, write)
-        return _of_heads(((value @ gram) * value).sum(dim=-1).clamp(min=0).sqrt(), head)
+        return of_heads(((value @ gram) * value).sum(dim=-1).clamp(min=0).sqrt(), head)
 
     def weighted_norms(
         self,
@@ -238,7 +248,7 @@ class Recording:
         heads = None if head == "mean" else head
         norms = self.value_norms(site, heads, sentence, run)
         pattern = self.pattern(site, heads, sentence, rows, columns, run)
-        weighted = pattern * norms[..., None, _index(columns, norms.size(-1))]
+        weighted = pattern * norms[..., None, places(columns, norms.size(-1))]
         return weighted.mean(dim=0) if head == "mean" else weighted
 
     def query(self, site: str, run: int | None = None) -> Tensor:
@@ -260,7 +270,8 @@ class Recording:
     def hidden(self, path: str, run: int | None = None) -> Tensor:
         """The residual stream at a hook point: (N, L, E) or (L, N, E), as the module lays it out.
 
-        After a sublayer: ``…layers.0.after_self_attn``; after a layer: ``…layers.0.after_feedforward``.
+        Before the layers: ``after_source_embedding``, ``after_source_positions``. After a sublayer:
+        ``…layers.0.after_self_attn``; after a layer: ``…layers.0.after_feedforward``.
         The paths are the keys of ``runs[i].hidden``.
         """
         for candidate in self._newest_first(run):
@@ -292,6 +303,39 @@ class Recording:
         appended = attention.masks.appended
         labels = self._tokens_of(site, 1, attention.key.size(2) - appended, sentence, run)
         return labels + ["(added)"] * appended
+
+    def only(self, run: int, sentence: int) -> "Recording":
+        """One sentence of one run as a recording by itself: a batch of one, read without ``sentence`` and ``run``.
+
+        Attentions whose batch has no such sentence are left out. Outputs and hidden states stay those of the whole
+        batch: only their module knows on which side of them it stands. Where keys were encoded in an earlier run, a
+        run before holds the ids of that.
+
+        Raises:
+            IndexError: no such run, or no such sentence in it.
+
+        Example:
+            >>> from transformer import MultiheadAttention, record
+            >>> attention, x = MultiheadAttention(8, num_heads=2, batch_first=True), torch.randn(5, 3, 8)
+            >>> with record(attention) as recording:
+            ...     output, _ = attention(x, x, x)
+            >>> recording.only(run=0, sentence=4).query(recording.sites[0]).shape
+            torch.Size([1, 2, 3, 4])
+        """
+        (whole,) = self._newest_first(run)
+        if not 0 <= sentence < whole.sentences:
+            raise IndexError(f"sentence is {sentence}, but the batch has {whole.sentences}.")
+        one = slice(sentence, sentence + 1)
+        attentions = {s: a.of_sentence(sentence) for s, a in whole.attentions.items() if sentence < a.query.size(0)}
+        outputs = {site: output for site, output in whole.outputs.items() if site in attentions}
+        ids = {stream: ids[one] for stream, ids in whole.ids.items()}
+        excerpt = Recording(self._vocabularies)
+        excerpt.note = self.note
+        excerpt.assigned_tokens = {stream: sentences[one] for stream, sentences in self.assigned_tokens.items()}
+        earlier = None if "source" in ids else self._ids_before(whole, "source")
+        excerpt.runs = [] if earlier is None else [Run(ids={"source": earlier[one]})]
+        excerpt.runs.append(Run(attentions, outputs, dict(whole.hidden), ids))
+        return excerpt
 
     def save(
         self, path: str | Path, tokens: Mapping[str, Sequence[Sequence[str]]] | None = None, note: str | None = None
@@ -367,61 +411,7 @@ class Recording:
     def _attention(self, site: str, run: int | None) -> Attention:
         return self.run_with(site, run).attentions[site]  # type: ignore[index]
 
-    def _seen(self, site: str, head: Head, sentence: int, rows: Indices, run: int | None) -> "_Seen":
-        attention = self._attention(site, run)
-        heads = _picked_heads(attention, site, head, sentence)
-        num_heads, length = attention.query.shape[1:3]
-        only = heads.start  # None: every head
-        picked = torch.arange(length, device=attention.query.device)[_index(rows, length)]
-        precision = torch.promote_types(attention.query.dtype, torch.float32)
-        query = attention.query[sentence, heads][:, picked].to(precision)
-        key = attention.key[sentence, heads].to(precision)
-        masks = attention.masks.of_sentence(sentence, num_heads, only)
-        columns = key.size(1) - masks.appended
-        mask = masks.additive(num_heads, picked, columns, precision, query.device)
-        return _Seen(query, key, None if mask is None else mask[0])
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """What a picture is computed from: query (H, L, D), key (H, S, D), mask (1 or H, 1 or L, S); one head: H = 1."""
-
-    query: Tensor
-    key: Tensor
-    mask: Tensor | None
-
-
-def _picked_heads(attention: Attention, site: str, head: Head, sentence: int) -> slice:
-    """The heads that are asked for.
-
-    Raises:
-        IndexError: no such head or sentence.
-    """
-    batch, num_heads = attention.query.shape[:2]
-    if not 0 <= sentence < batch:
-        raise IndexError(f"sentence is {sentence}, but the batch has {batch}.")
-    if head is None or head == "mean":
-        return slice(None)
-    only = operator.index(head)
-    if not 0 <= only < num_heads:
-        raise IndexError(f"head is {head}, but {site} has {num_heads}.")
-    return slice(only, only + 1)
-
-
-def _of_heads(cells: Tensor, head: Head) -> Tensor:
-    """(H, ...) -> what was asked for, float32 on the CPU."""
-    if head == "mean":
-        cells = cells.mean(dim=0)
-    elif head is not None:
-        cells = cells[0]
-    return cells.float().cpu()
-
-
-def _index(indices: Indices, length: int) -> slice | Tensor:
-    """Some of ``length`` places, as something a tensor is indexed with."""
-    if indices is None or isinstance(indices, slice):
-        return indices or slice(None)
-    chosen = torch.as_tensor(indices, dtype=torch.long)
-    if chosen.numel() and not -length <= int(chosen.min()) <= int(chosen.max()) < length:
-        raise IndexError(f"rows and columns must lie within {length}, but are {list(indices)}.")
-    return chosen
+    def _picked(self, site: str, head: Head, sentence: int, rows: Indices, run: int | None) -> Picked:
+        seen = self._attention(site, run)
+        heads = picked_heads(seen.query, site, head, sentence)
+        return picked(seen.query, seen.key, seen.masks, heads, sentence, rows)

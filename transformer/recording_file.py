@@ -13,10 +13,10 @@ from transformer.checkpoint import write_safetensors
 from transformer.masks import AttentionMasks
 from transformer.recording import Attention, Kind, Recording, Run, Site
 
-FORMAT, VERSION = "headlight recording", 2
-_READABLE = (1, 2)  # the first lacks the weights of out-projections
+FORMAT, VERSION = "headlight recording", 3
+_READABLE = (1, 2, 3)  # the first lacks the weights of out-projections, the second edited attention
 _HEADS = ("query", "key", "value")
-_MASKS = ("attn_mask", "key_padding_mask")
+_MASKS = ("attn_mask", "key_padding_mask", "zeroed")
 
 
 class RecordingError(ValueError):
@@ -58,6 +58,7 @@ def write(recording: Recording, path: str | Path) -> None:
                     "heads": site.heads,
                     "is_causal": masks.is_causal,
                     "appended": masks.appended,
+                    "over_queries": masks.over_queries,
                     "masks": [name for name in _MASKS if getattr(masks, name) is not None],
                     "out_proj_weight": weight_names.get(id(weight)),
                 }
@@ -146,7 +147,12 @@ def _assemble(about: dict[str, Any], tensors: dict[str, Tensor]) -> Recording:
             masks = {name: tensors.pop(f"{i}/{path}/{name}") for name in site["masks"]}
             attention = Attention(
                 **{name: tensors.pop(f"{i}/{path}/{name}") for name in _HEADS},
-                masks=AttentionMasks(**masks, is_causal=bool(site["is_causal"]), appended=int(site["appended"])),
+                masks=AttentionMasks(
+                    **masks,
+                    is_causal=bool(site["is_causal"]),
+                    appended=int(site["appended"]),
+                    over_queries=bool(site.get("over_queries", False)),
+                ),
                 out_proj_weight=weights.get(site.get("out_proj_weight")),
             )
             _check(path, attention)

@@ -13,7 +13,7 @@ from transformer.text_model import TextTransformer
 
 
 class Stepper:
-    """Sentences that grow by a token a step, over one key/value cache.
+    """Sentences that grow by a token a step, over one key/value cache; without one where the model does not read on.
 
     An encoder-decoder reads the source once, and the target grows from the begin token; a decoder alone goes on with
     the source itself.
@@ -31,7 +31,8 @@ class Stepper:
         if config.architecture == "encoder":
             raise ValueError("A model of architecture encoder cannot decode; wanted encoder-decoder or decoder.")
         self.model = model
-        self.cache = KeyValueCache(config.num_decoder_layers)
+        self.cache = KeyValueCache(config.num_decoder_layers) if model.reads_on else None
+        self.ids = source.new_zeros((source.size(0), 0))  # (N, T): what has been read, where no cache knows it
         self.memory: Tensor | None = None
         self.memory_padding: Tensor | None = None
         self.prompt = source.new_full((source.size(0), 1), config.bos_id)  # (N, P): what no step has to choose
@@ -52,13 +53,17 @@ class Stepper:
 
     def select(self, rows: Tensor, of_one_source: bool = False) -> None:
         """Go on with some of the sentences (see :meth:`KeyValueCache.select`)."""
-        self.cache.select(rows, of_one_source)
+        self.ids = self.ids.index_select(0, rows)
+        if self.cache is not None:
+            self.cache.select(rows, of_one_source)
         if self.memory is not None and not of_one_source:
             self.memory = self.memory.index_select(0, rows)
             if self.memory_padding is not None:
                 self.memory_padding = self.memory_padding.index_select(0, rows)
 
     def _read(self, ids: Tensor) -> Tensor:
+        if self.cache is None:
+            ids = self.ids = torch.cat([self.ids, ids], dim=1)
         if self.memory is None:
             logits = self.model.read(ids, self.cache)
         else:

@@ -63,18 +63,24 @@ class TextTransformer(nn.Module):
         torch.Size([1, 2, 90])
     """
 
+    reads_on = True  # from a cache; an edited one may do to a row what a step that reads one row cannot know
+
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.config = config
         self.source_tokens = HookPoint()
         self.source_embedding = self._embedding(config.source_vocabulary)
+        self.after_source_embedding = HookPoint()
         self.source_positions = self._positions()
+        self.after_source_positions = HookPoint()
         if config.architecture == "encoder-decoder":
             self.target_tokens = HookPoint()
             self.target_embedding = (
                 self.source_embedding if config.share_embeddings else self._embedding(config.target_vocabulary)
             )
+            self.after_target_embedding = HookPoint()
             self.target_positions = self._positions()
+            self.after_target_positions = HookPoint()
             self.transformer = Transformer(
                 config.d_model,
                 config.nhead,
@@ -170,7 +176,8 @@ class TextTransformer(nn.Module):
         _check_ids("target", target, self.config.target_vocabulary)
         first = 0 if cache is None else cache.length
         known = self.target_tokens(target if cache is None else cache.read(target))
-        x = self.target_positions(self.target_embedding(known[:, first:]), first)
+        x = self.after_target_embedding(self.target_embedding(known[:, first:]))
+        x = self.after_target_positions(self.target_positions(x, first))
         x = self.transformer.decoder(
             x,
             memory,
@@ -185,7 +192,8 @@ class TextTransformer(nn.Module):
         _check_ids("source", source, self.config.source_vocabulary)
         first = 0 if cache is None else cache.length
         known = self.source_tokens(source if cache is None else cache.read(source))
-        x = self.source_positions(self.source_embedding(known[:, first:]), first)
+        x = self.after_source_embedding(self.source_embedding(known[:, first:]))
+        x = self.after_source_positions(self.source_positions(x, first))
         return x, padding_mask(source, self.config.pad_id) if cache is None else None
 
 

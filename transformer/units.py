@@ -51,12 +51,14 @@ class Units:
         pieces: the pieces that each unit is made of, in order.
         shares: the part of each of these pieces' weight that is the unit's: 1, or 1/k of a piece in k units.
         special: which units stand for no text: ``<s>``, ``</s>``, ``<pad>``, ``<unk>``, ``(added)``.
+        spaced: which units have a space before them, as the ``▁`` says with which their text begins.
     """
 
     labels: tuple[str, ...]
     pieces: tuple[tuple[int, ...], ...]
     shares: tuple[tuple[float, ...], ...]
     special: tuple[bool, ...]
+    spaced: tuple[bool, ...]
 
     @property
     def merged(self) -> bool:
@@ -115,6 +117,7 @@ def units_of(labels: Sequence[str], unit: Unit) -> Units:
         pieces=tuple(part.pieces for part in parts),
         shares=tuple(tuple(1 / units_with[piece] for piece in part.pieces) for part in parts),
         special=tuple(labels[part.pieces[0]] in SPECIAL for part in parts),
+        spaced=tuple(part.text.startswith("▁") for part in parts),
     )
 
 

@@ -13,7 +13,7 @@ import streamlit as st
 
 FOLDER = Path(__file__).parent / "browser"
 MODULES = "browser-modules"  # where app.py serves them
-Page = Literal["explorer"]
+Page = Literal["bugs", "explorer", "inside", "masks", "positions"]
 
 
 def _version() -> str:

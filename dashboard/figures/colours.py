@@ -5,10 +5,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Colours:
-    """What a picture is painted with. Weights run from ``background`` (0) up to ``strong`` (full colour)."""
+    """What a picture is painted with.
+
+    Weights run from ``background`` (0) up to ``strong`` (full colour); numbers with a sign from ``negative`` over
+    ``background`` to ``strong``.
+    """
 
     background: str
     strong: str
+    negative: str
     blocked: str
     text: str
     faint: str
@@ -39,7 +44,8 @@ _GROUND = {
 
 def colours(kind: str, theme: str) -> Colours:
     """The colours of a kind of attention in the ``light`` or the ``dark`` theme."""
-    return Colours(strong=_KINDS[theme][kind], **_GROUND[theme])
+    opposite = "encoder" if kind == "cross" else "cross"  # orange is told from every other by every eye
+    return Colours(strong=_KINDS[theme][kind], negative=_KINDS[theme][opposite], **_GROUND[theme])
 
 
 def full_colour(keys: int) -> float:

@@ -1,6 +1,6 @@
 """All heads of a kind as small pictures: numbers for the grid's tiles.
 
-G layers · H heads · L query length · S key length
+H heads · L query length · S key length
 """
 
 import numpy as np
@@ -15,12 +15,12 @@ def tiles(weights: np.ndarray, blocked: np.ndarray, full: float) -> np.ndarray:
     """Weights as bytes, at most 96 a side.
 
     Args:
-        weights: (G, H, L, S), 0 to 1
-        blocked: (G, H, L, S) bool
+        weights: (H, L, S), 0 to 1
+        blocked: (H, L, S) bool
         full: the weight from which on a cell has the full colour
 
     Returns:
-        (G, H, at most 96, at most 96) uint8: 0 to 254 for weights 0 to ``full``, 255 for blocked. Where several
+        (H, at most 96, at most 96) uint8: 0 to 254 for weights 0 to ``full``, 255 for blocked. Where several
         cells fall into one, the largest shows, so that a lone spike stays visible.
     """
     cells = torch.from_numpy(np.where(blocked, -1.0, weights).astype(np.float32))  # -1 is below every weight

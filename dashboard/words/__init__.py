@@ -62,6 +62,16 @@ def as_text(foreign: str) -> str:
     return re.sub(r"([\\`*_{}\[\]()<>#+!|~$:-])", r"\\\1", foreign)
 
 
+def unicode_of(foreign: str) -> str:
+    """A text from outside, with a question mark for what is no Unicode: Streamlit sends no such thing.
+
+    Example:
+        >>> unicode_of("half a pair: " + chr(0xD83D))
+        'half a pair: ?'
+    """
+    return foreign.encode(errors="replace").decode()
+
+
 def visible(words: Words, character: str) -> str:
     """A character as it is; where there would be nothing to see, its name or its code point.
 

@@ -1,13 +1,15 @@
-"""From the press of an arrow key on a slider to the painted picture, against an empty page in the same browser."""
+"""From an arrow key on a slider, or a click on a page's name, to the painted picture, against an empty page."""
 
 import statistics
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from browsing import EXPLORER, browsing, link, open_page, serving, shown, slider
 from playwright.sync_api import Locator, Page
 
-from transformer.checkpoint import CHECKPOINTS, load_checkpoint
+from transformer.checkpoint import CHECKPOINTS, load_checkpoint, save_checkpoint
+from transformer.text_model import TextTransformer
 
 MOVES = 20
 HELD = 30  # presses of a held key, as fast as a keyboard repeats
@@ -24,11 +26,27 @@ CLOCK = """(watched, attribute) => {
 }"""
 
 
+# From the click on a page's name to the page's picture, whichever element it is in.
+SWITCH = """(name) => new Promise((done) => {
+  const inside = ({ shadowRoot }) => shadowRoot?.querySelector(".page[data-shown]")
+  const shown = () => [...document.querySelectorAll("*")].map(inside).find(Boolean)
+  const before = shown(), start = performance.now()
+  const look = () => {
+    const now = shown()
+    if (now && now !== before) done(performance.now() - start)
+    else requestAnimationFrame(look)
+  }
+  const tabs = [...document.querySelectorAll(".st-key-pages button")]
+  tabs.find((tab) => tab.textContent === name).click()
+  look()
+})"""
+
+
 def medians() -> dict[str, float]:
     """Milliseconds, by page."""
     with tempfile.TemporaryDirectory() as folder, browsing() as browser:
         log = Path(folder)
-        environment = {"HEADLIGHT_CHECKPOINTS": str(CHECKPOINTS)}
+        environment = {"HEADLIGHT_CHECKPOINTS": str(_checkpoints(log / "checkpoints"))}
         with (
             serving("tests/bench/empty_page.py", {}, log / "empty.txt") as empty,
             serving("dashboard/app.py", environment, log / "ours.txt") as ours,
@@ -43,19 +61,48 @@ def medians() -> dict[str, float]:
                 measured[f"heat map, {_length(page)} tokens"] = _explored(page)
             _open(page, ours, 64, view="lines")
             measured[f"lines, {_length(page)} tokens"] = _explored(page)
-            _open(page, ours, 64, view="heads")
+            _open(page, ours, 64, view="heads", checkpoint="deep")
             heads = shown(page, "e.shown.picture.tiles.length")
             measured[f"overview of {heads} heads, {_length(page)} tokens"] = _explored(page)
             for tokens in (64, 512):
                 _open(page, ours, tokens, view="heat")
                 measured[f"held key: last picture, {_length(page)} tokens"] = _held(page)
+            _open(page, ours, 16, view="heat")
+            for name in ("Mask lab", "Inside a layer", "Positions", "Theatre of bugs"):
+                there, back = _switched(page, name)
+                measured[f"page switch: {name}"] = there
+                measured[f"page switch: Attention, from {name}"] = back
         return measured
 
 
-def _open(page: Page, address: str, tokens: int, view: str) -> None:
+def _checkpoints(folder: Path) -> Path:
+    """Those that ship, and one of 48 heads: 4 + 4 layers of 4 heads, in three kinds."""
+    folder.mkdir()
+    for one in CHECKPOINTS.iterdir():
+        (folder / one.name).symlink_to(one)
+    asked = load_checkpoint("en-zh")
+    deep = TextTransformer(replace(asked.config, num_encoder_layers=4, num_decoder_layers=4)).eval()
+    save_checkpoint(folder / "deep", deep, asked.source_tokenizer, asked.target_tokenizer)
+    return folder
+
+
+def _switched(page: Page, name: str) -> tuple[float, float]:
+    """There, and back to the page of attention."""
+    times: list[tuple[float, float]] = []
+    for _ in range(MOVES + 2):
+        pair = []
+        for to in (name, "Attention"):
+            pair.append(page.evaluate(SWITCH, to))
+            page.wait_for_timeout(150)
+        times.append((pair[0], pair[1]))
+    there, back = zip(*times[2:], strict=True)
+    return statistics.median(there), statistics.median(back)
+
+
+def _open(page: Page, address: str, tokens: int, view: str, checkpoint: str = "en-zh") -> None:
     ids = load_checkpoint("en-zh").source_tokenizer
     source = ids.text(ids.ids(WORDS * 24)[: tokens - 1])  # and the end token
-    open_page(page, link(address, kind="encoder", layer=1, head=1, view=view, source=source))
+    open_page(page, link(address, kind="encoder", layer=1, head=1, view=view, source=source, checkpoint=checkpoint))
     page.locator(f"{EXPLORER}[data-overview]").wait_for(state="attached")
     page.wait_for_timeout(1000)
 

@@ -69,6 +69,28 @@ def browsing() -> Iterator[Browser]:
         browser.close()
 
 
+@contextmanager
+def watched(browser: Browser, patience: int) -> Iterator[Page]:
+    """A page of its own that fails on a JavaScript error or a request that leaves this machine.
+
+    Args:
+        patience: milliseconds to wait for what is expected on the page.
+    """
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, locale="en-US")
+    context.set_default_timeout(patience)
+    page = context.new_page()
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("request", lambda request: _stays_here(request.url) or faults.append(f"left this machine: {request.url}"))
+    yield page
+    context.close()
+    assert faults == []
+
+
+def _stays_here(url: str) -> bool:
+    return url.startswith(("http://127.0.0.1", "ws://127.0.0.1", "data:", "blob:"))
+
+
 def link(address: str, **choices: object) -> str:
     """An address that opens the page with these choices."""
     return f"{address}/?{urlencode(choices)}"
@@ -86,9 +108,9 @@ def painted(page: Page, name: str = "") -> str:
     return page.locator(EXPLORER).get_attribute("data-shown") or ""
 
 
-def shown(page: Page, what: str = "e.shown") -> Any:
+def shown(page: Page, what: str = "e.shown", where: str = EXPLORER) -> Any:
     """What the explorer painted last: ``shown.state``, ``.numbers`` (the selected head's first) and ``.picture``."""
-    return page.locator(EXPLORER).evaluate(f"(e) => {what}")
+    return page.locator(where).evaluate(f"(e) => {what}")
 
 
 def cells(page: Page) -> np.ndarray:
@@ -104,12 +126,12 @@ def labels(page: Page, side: str) -> list[str]:
     return shown(page, f"e.shown.numbers[0].{side}")
 
 
-def until(page: Page, condition: str, argument: object = None) -> None:
+def until(page: Page, condition: str, argument: object = None, where: str = EXPLORER) -> None:
     """Wait for something to be true of what is shown: an expression of ``e``, the explorer, and ``argument``."""
     page.wait_for_function(
         f"""(argument) => {{
             const hosts = [...document.querySelectorAll("*")].filter((one) => one.shadowRoot)
-            const e = hosts.map((one) => one.shadowRoot.querySelector("{EXPLORER}")).find(Boolean)
+            const e = hosts.map((one) => one.shadowRoot.querySelector("{where}")).find(Boolean)
             return e?.shown && ({condition})
         }}""",
         arg=argument,

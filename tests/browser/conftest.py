@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browsing import browsing, chromium, serving
+from browsing import browsing, chromium, serving, watched
 from playwright.sync_api import Browser, Page, expect
 from small_checkpoint import write_alone, write_letters, write_small_checkpoint
 
@@ -31,6 +31,7 @@ def checkpoint_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("en-zh", "en-fr", "zh-en"):
         (folder / name).symlink_to(CHECKPOINTS / name)
     write_small_checkpoint(folder / "small")
+    write_small_checkpoint(folder / "post", norm_first=False)
     write_letters(folder / "letters")
     write_alone(folder / "alone")
     return folder
@@ -47,17 +48,5 @@ def address(checkpoint_folder: Path, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A page of its own that fails the test on a JavaScript error or a request that leaves this machine."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, locale="en-US")
-    context.set_default_timeout(PATIENCE)
-    page = context.new_page()
-    faults: list[str] = []
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("request", lambda request: _stays_here(request.url) or faults.append(f"left this machine: {request.url}"))
-    yield page
-    context.close()
-    assert faults == []
-
-
-def _stays_here(url: str) -> bool:
-    return url.startswith(("http://127.0.0.1", "ws://127.0.0.1", "data:", "blob:"))
+    with watched(browser, PATIENCE) as page:
+        yield page

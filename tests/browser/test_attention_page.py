@@ -280,6 +280,21 @@ def test_words_and_hidden_specials_are_what_python_makes_of_them(page, address, 
     np.testing.assert_allclose(weights / weights.sum(axis=-1, keepdims=True), pattern, atol=1e-5)
 
 
+def test_the_table_fits_on_the_screen_and_offers_what_it_can(page, address):
+    open_page(page, link(address, view="table"))
+    table, footer = page.get_by_test_id("stDataFrame"), page.get_by_text("Weights show where a head reads")
+    heights = []
+    for width, height in ((1280, 800), (1920, 1080)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_function("(height) => innerHeight === height", arg=height)
+        expect(page.get_by_role("button", name="Save as CSV")).to_be_in_viewport(ratio=1)
+        expect(footer).to_be_in_viewport(ratio=1)
+        heights.append(table.bounding_box()["height"])
+    assert heights[1] - heights[0] == pytest.approx(280, abs=2)
+    expect(page.get_by_text("full colour")).to_be_hidden()
+    expect(page.get_by_role("button", name="Save the picture (SVG)")).to_be_hidden()
+
+
 def test_typed_html_is_text_everywhere(page, address):
     text = "<b>bold</b> <img src=x onerror=document.title='hacked'>"
     open_page(page, link(address, source=text, target_from="type", target=text))

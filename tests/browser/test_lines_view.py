@@ -123,7 +123,7 @@ def test_the_colours_of_heads_can_be_told_apart_by_every_eye(page, address, them
     ground = {"light": "#ffffff", "dark": "#0e1116"}[theme]
     colours = module(
         page,
-        "views/colours_of_heads.js",
+        "line_colours.js",
         f"Array.from({{ length: 16 }}, (_, head) => m.lineOf(head, {{ background: '{ground}', text: '#888888' }}))",
     )
     assert colours[8:] == [one | {"dash": [6, 3]} for one in colours[:8]]
@@ -137,7 +137,7 @@ def test_the_colours_of_heads_can_be_told_apart_by_every_eye(page, address, them
         np.minimum(linear @ brightness, _linear(ground) @ brightness),
     )
     assert ((bright + 0.05) / (dark + 0.05)).min() >= 4.5
-    css = module(page, "views/colours_of_heads.js", "Array.from({ length: 8 }, (_, head) => m.cssColour(head))")
+    css = module(page, "line_colours.js", "Array.from({ length: 8 }, (_, head) => m.cssColour(head))")
     assert all(one["stroke"] in both for one, both in zip(colours[:8], css, strict=True))
 
 
@@ -216,7 +216,7 @@ def test_blocked_weights_are_joined_as_zero_and_blocked_for_all_stays_blocked(pa
     rows = computed.weights("decoder", 0, 1)[[2, 4]]
     assert figures(page) == pytest.approx({key: np.nan_to_num(rows)[:, key].mean() for key in range(5)}, abs=1e-6)
     numbers = "{ cells: [1, 2, NaN, 3, NaN, NaN], keys: ['a', 'b', 'c'], quantity: 'score' }"
-    joined = module(page, "views/strands.js", f"m.joint({numbers}, [0, 1], 'mean').map(String)")
+    joined = module(page, "explorer/views/strands.js", f"m.joint({numbers}, [0, 1], 'mean').map(String)")
     assert joined == ["2", "NaN", "NaN"]
 
 
@@ -225,10 +225,10 @@ def test_rows_that_lost_most_to_hidden_tokens_are_faint(page, address):
     numbers = """{
         queries: ["a", "b"], keys: ["c", "d"], cells: [0.5, 0.01, NaN, 0.25], low: 0, high: 1, removed: [0.1, 0.9],
     }"""
-    found = module(page, "views/strands.js", f"m.strandsOf({numbers}, {{ scale: 'linear' }}, {{}})")
+    found = module(page, "explorer/views/strands.js", f"m.strandsOf({numbers}, {{ scale: 'linear' }}, {{}})")
     assert [(one["row"], one["column"], one["part"]) for one in found] == [(1, 1, 0.25), (0, 0, 0.5)]
     assert [one["opacity"] for one in found] == pytest.approx([0.25 / 3, 0.5])
-    on_log = module(page, "views/strands.js", f"m.strandsOf({numbers}, {{ scale: 'log' }}, {{}})")
+    on_log = module(page, "explorer/views/strands.js", f"m.strandsOf({numbers}, {{ scale: 'log' }}, {{}})")
     assert [one["part"] for one in on_log] == pytest.approx([1 + np.log10(share) / 4 for share in (0.01, 0.25, 0.5)])
 
 
@@ -272,7 +272,9 @@ def _check_apart(labels: list[dict]) -> None:
 
 def test_small_numbers_keep_their_first_digit(page, address):
     open_page(page, link(address, view="lines"))
-    written = module(page, "views/threads.js", "[0, 1, 0.126, -3.5, 0.0096, 0.0042, 0.00031, 2e-9].map(m.brief)")
+    written = module(
+        page, "explorer/views/threads.js", "[0, 1, 0.126, -3.5, 0.0096, 0.0042, 0.00031, 2e-9].map(m.brief)"
+    )
     assert written == ["0.00", "1.00", "0.13", "-3.50", "0.01", "0.004", "3e-4", "2e-9"]
 
 

@@ -41,6 +41,10 @@ def test_the_overview_shows_the_largest_or_the_mean_of_each_bin(long, pattern):
     length = pattern.shape[1]
     assert shown(long, "e.shown.numbers[0].total") == [length, length]
     assert length > 600
+    named = shown(long, "e.shown.picture.items.filter((one) => one.type === 'text' && one.mono).map((one) => one.text)")
+    assert 20 < len(named) <= 120
+    assert {"1", "100", "200"} < set(named)
+    assert all(text == "1" or text.endswith("0") for text in named)
     edges = np.arange(513) * length // 512
     by_rows = np.maximum.reduceat(pattern[1], edges[:-1], axis=0)
     np.testing.assert_allclose(bins(long), np.maximum.reduceat(by_rows, edges[:-1], axis=1), atol=1e-6)
@@ -87,6 +91,10 @@ def test_the_heads_come_one_by_one_and_can_be_stopped(long):
     long.route("**/tile?*", lambda route: held.append(route))
     long.locator(EXPLORER).get_by_text("weight × ‖value‖").click()
     expect(long.get_by_text("0 of 12 heads")).to_be_visible()
+    long.locator(EXPLORER).get_by_text("all heads", exact=True).click()
+    until(long, "e.dataset.view === 'heads'")
+    expect(long.get_by_text("0 of 12 heads")).to_be_visible()
+    expect(long.get_by_text("A square shows its cells'")).to_be_hidden()
     long.get_by_role("button", name="Stop", exact=True).last.click()
     expect(long.locator(f"{EXPLORER} .progress")).to_be_hidden()
     for route in held:

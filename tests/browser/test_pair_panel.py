@@ -2,31 +2,25 @@
 
 import numpy as np
 import pytest
-import torch
 from browsing import EXPLORER, labels, link, open_page, painted, point_at, shown, slider, until
+from computed import ASKED, Computed
 from playwright.sync_api import Page, expect
 
-from transformer import load_checkpoint, record
+from transformer import load_checkpoint
 from transformer.recording import Recording
 
 pytestmark = pytest.mark.browser
 
-ASKED = {"source": "The cat saw the dog and the dog saw the cat.", "target": "猫看见了狗，狗也看见了猫。"}
 PANEL = f"{EXPLORER} .side:visible canvas"
 
 
 @pytest.fixture(scope="module")
 def recording() -> Recording:
-    checkpoint = load_checkpoint("en-zh")
-    source = torch.tensor([checkpoint.source_ids(ASKED["source"])])
-    target = torch.tensor([[checkpoint.config.bos_id, *checkpoint.target_ids(ASKED["target"])[:-1]]])
-    with torch.inference_mode(), record(checkpoint.model) as recording:
-        checkpoint.model(source, target)
-    return recording
+    return Computed(load_checkpoint("en-zh")).recording
 
 
 def asked_link(address: str, **choices: object) -> str:
-    return link(address, **ASKED, target_from="type", **choices)
+    return link(address, **ASKED, **choices)
 
 
 def explained(page: Page, row: int, column: int, head: int | str) -> dict[str, object]:

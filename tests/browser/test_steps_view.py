@@ -7,74 +7,26 @@ import numpy as np
 import pytest
 import torch
 from browsing import EXPLORER, link, open_page, painted, shown, until
+from computed import SOURCE, Computed, under
 from playwright.sync_api import Page, expect
 
-from transformer.checkpoint import Checkpoint, load_checkpoint
+from transformer.checkpoint import load_checkpoint
 from transformer.decoding import Decoding, decode, length_limit
-from transformer.recorder import record
-from transformer.recording import Recording
 from transformer.units import units_of
 
 pytestmark = pytest.mark.browser
 
-SOURCE, TARGET = "The cat saw the dog and the dog saw the cat.", "猫看见了狗，狗也看见<b>😀。"
+TARGET = "猫看见了狗，狗也看见<b>😀。"
 STEP = 4
-PARTS = ("strip", "chances", "beams")
-
-
-class Computed:
-    """A teacher-forced forward, computed here: who reads what, and the distributions (T, V)."""
-
-    def __init__(self, asked: Checkpoint, source: str, target: list[int]) -> None:
-        self.asked, self.target = asked, target
-        self.read = [asked.config.bos_id, *target[:-1]]
-        alone = asked.config.architecture == "decoder"
-        inputs = (
-            (torch.tensor([self.read]),)
-            if alone
-            else (torch.tensor([asked.source_ids(source)]), torch.tensor([self.read]))
-        )
-        with torch.inference_mode(), record(asked.model) as self.recording:
-            self.probabilities = asked.model(*inputs)[0].softmax(dim=-1)
-
-    def names(self, ids: list[int]) -> list[str]:
-        return [units_of([label], "piece").labels[0] for label in self.asked.target_tokenizer.labels(ids)]
-
-    def rows(self, kind: str, layer: int, step: int) -> np.ndarray:
-        """(H, keys); not-a-number for what comes later."""
-        recording: Recording = self.recording
-        rows = recording.pattern(recording.site(kind, layer))[:, step].numpy().copy()
-        if kind == "decoder":
-            rows[:, step + 1 :] = np.nan
-        return rows
 
 
 @pytest.fixture(scope="module")
 def typed() -> Computed:
-    asked = load_checkpoint("en-zh")
-    return Computed(asked, SOURCE, asked.target_ids(TARGET))
+    return Computed(load_checkpoint("en-zh"), SOURCE, TARGET)
 
 
 def asked_link(address: str, **choices: object) -> str:
     return link(address, **{"source": SOURCE, "target_from": "type", "target": TARGET, "view": "steps"} | choices)
-
-
-def under(page: Page, part: str) -> list[tuple[dict, list]]:
-    """What the pointer finds all over a part of the picture: (hovered, tip), each once."""
-    found = shown(
-        page,
-        f"""(() => {{
-            const {{ room, at }} = e.shown.picture, found = new Map()
-            const boxes = "{part}" === "rows" ? room.rows : [room["{part}"]]
-            for (const {{ x, y, width, height }} of boxes)
-                for (let down = y; down < y + height; down += 2) for (let right = x; right < x + width; right += 2) {{
-                    const one = at(right, down)
-                    if (one) found.set(JSON.stringify(one.hovered), [one.hovered, one.tip])
-                }}
-            return [...found.values()]
-        }})()""",
-    )
-    return [(hovered, tip) for hovered, tip in found]
 
 
 def texts(page: Page, part: str) -> list[str]:
@@ -110,12 +62,12 @@ def two_digits(number: float) -> str:
 def test_the_strip_is_what_the_model_made_of_the_target(page, address, typed):
     open_page(page, asked_link(address, kind="cross", layer=2, decoding_step=STEP + 1))
     rows = {one["step"]: dict(map(tuple, tip)) for one, tip in under(page, "strip")}
-    likely = typed.probabilities[range(len(typed.target)), typed.target]
+    likely = typed.probabilities[range(len(typed.ids)), typed.ids]
     ranks = 1 + (typed.probabilities > likely[:, None]).sum(dim=-1)
-    names = typed.names(typed.target)
-    assert len(rows) == len(typed.target)
+    names, reads = typed.names(typed.ids), typed.names([typed.asked.config.bos_id, *typed.ids[:-1]])
+    assert len(rows) == len(typed.ids)
     for step, row in rows.items():
-        assert (row["reads"], row["label"]) == (typed.names(typed.read)[step], names[step])
+        assert (row["reads"], row["label"]) == (reads[step], names[step])
         assert float(row["probability"]) == pytest.approx(float(likely[step]), abs=6e-5)
         assert float(row["loss, in nats"]) == pytest.approx(-float(likely[step].log()), abs=6e-5)
         assert (row["rank among all tokens"], row["counts"]) == (str(int(ranks[step])), "yes")
@@ -126,7 +78,7 @@ def test_the_strip_is_what_the_model_made_of_the_target(page, address, typed):
         loss = two_digits(-float(likely[step].log()))
         assert written[at : at + 6] == [
             f"{step + 1}",
-            typed.names(typed.read)[step],
+            reads[step],
             names[step],
             two_digits(probability),
             loss,
@@ -141,7 +93,7 @@ def test_the_bars_are_as_long_as_the_probabilities(page, address, typed):
     bars = shown(
         page, "e.shown.picture.items.filter((one) => one.type === 'rect' && one.height === 10).map((one) => one.width)"
     )
-    likely = typed.probabilities[range(len(typed.target)), typed.target].numpy()
+    likely = typed.probabilities[range(len(typed.ids)), typed.ids].numpy()
     assert len(bars) >= len(likely)
     np.testing.assert_allclose(np.array(bars[: len(likely)]) / max(bars), likely / likely.max(), atol=1e-3)
 
@@ -151,16 +103,16 @@ def test_the_likeliest_tokens_of_a_step(page, address, typed, step):
     open_page(page, asked_link(address, decoding_step=step + 1))
     best = typed.probabilities[step].topk(10)
     names, chances = typed.names(best.indices.tolist()), best.values.tolist()
-    label = typed.names([typed.target[step]])[0]
+    label = typed.names([typed.ids[step]])[0]
     if label not in names:
-        names, chances = [*names, label], [*chances, float(typed.probabilities[step, typed.target[step]])]
+        names, chances = [*names, label], [*chances, float(typed.probabilities[step, typed.ids[step]])]
     found = sorted(((one["row"], dict(map(tuple, tip))) for one, tip in under(page, "chances")), key=lambda one: one[0])
     assert [next(iter(tip.values())) for _, tip in found] == names
     assert [float(tip["probability"]) for _, tip in found] == pytest.approx(chances, abs=6e-5)
     assert [tip["label"] for _, tip in found if "label" in tip] == [label]
     entropy = float(torch.special.entr(typed.probabilities[step]).sum())
     said = " ".join(texts(page, "chances"))
-    assert f"Step {step + 1} of {len(typed.target)}" in said
+    assert f"Step {step + 1} of {len(typed.ids)}" in said
     assert f"Entropy {entropy:.2f} nats: as unsure as among {exp(entropy):.1f}" in said
 
 
@@ -169,12 +121,12 @@ def test_every_heads_rows_are_those_of_the_step(page, address, typed, layer, row
     choices = {"kind": "decoder", "layer": layer, "head": 2, "cross_rows": rows, "decoder_rows": rows}
     open_page(page, asked_link(address, decoding_step=STEP + 1, unit="piece", **choices))
     painted(page, f"decoder: layer {layer}, head 2")
-    assert len(typed.asked.source_ids(SOURCE)) != len(typed.target)
+    assert len(typed.asked.source_ids(SOURCE)) != len(typed.ids)
     cross, decoder = heads(page, "cross"), heads(page, "decoder")
-    np.testing.assert_allclose(cross, typed.rows("cross", layer - 1, STEP), atol=6e-5)
+    np.testing.assert_allclose(cross, typed.weights("cross", layer - 1, None)[:, STEP], atol=6e-5)
     # The emoji's four bytes are one key, the last but two of those that were read: weights are summed over it.
-    expected = typed.rows("decoder", layer - 1, STEP)
-    keys = units_of(typed.asked.target_tokenizer.labels(typed.read), "piece")
+    expected = typed.weights("decoder", layer - 1, None)[:, STEP]
+    keys = units_of(typed.read, "piece")
     merged = np.stack([expected[:, list(pieces)].sum(axis=1) for pieces in keys.pieces], axis=1)
     np.testing.assert_allclose(decoder, merged, atol=6e-5)
     darkest = shown(
@@ -193,8 +145,8 @@ def test_every_heads_rows_are_those_of_the_step(page, address, typed, layer, row
 def test_rows_follow_words_and_leave_out_what_is_hidden(page, address, checkpoint_folder):
     asked = load_checkpoint(checkpoint_folder / "small")
     source, target = "a dog likes the sea", "neko umi miru"
-    computed = Computed(asked, source, asked.target_ids(target))
-    labels = asked.target_tokenizer.labels(computed.target)
+    computed = Computed(asked, source, target)
+    labels = computed.target
     words, keys = units_of(labels, "word"), units_of(asked.source_tokenizer.labels(asked.source_ids(source)), "word")
     assert words.labels == ("neko", "umi", "miru", "</s>")
     step = words.pieces[1][-1]  # not the word's first piece
@@ -208,9 +160,7 @@ def test_rows_follow_words_and_leave_out_what_is_hidden(page, address, checkpoin
         "special": "hidden",
     }
     open_page(page, asked_link(address, unit="word", decoding_step=step + 1, **choices))
-    pattern = (
-        computed.recording.pattern(computed.recording.site("cross", 0))[:, list(words.pieces[1])].mean(dim=1).numpy()
-    )
+    pattern = computed.weights("cross", 0, None)[:, list(words.pieces[1])].mean(axis=1)
     expected = np.stack([pattern[:, list(one)].sum(axis=1) for one in keys.pieces[:-1]], axis=1)
     np.testing.assert_allclose(heads(page, "cross"), expected / expected.sum(axis=1, keepdims=True), atol=6e-5)
     page.get_by_role("slider", name="Step").press("End")  # whose label is the end token, and so is its row
@@ -266,7 +216,7 @@ def test_a_decoder_alone_has_no_cross_rows_and_ends_with_its_guess(page, address
     assert last["its own guess"] == asked.source_tokenizer.labels([guess])[0]
     assert last["counts"] == "no: nothing was given"
     assert {one["part"] for one, _ in under(page, "rows")} == {"decoder"}
-    np.testing.assert_allclose(heads(page, "decoder"), computed.rows("decoder", 1, 7), atol=6e-5)
+    np.testing.assert_allclose(heads(page, "decoder"), computed.weights("decoder", 1, None)[:, 7], atol=6e-5)
     written = texts(page, "strip")
     assert "The text, token by token" in written
     assert written.count("✓ ") == 7
@@ -292,13 +242,13 @@ def test_a_click_chooses_a_step_and_hover_says_what_stands_there(page, address, 
     place = shown(page, "e.shown.picture.items.filter((one) => one.type === 'text' && one.text === '✓ ')[5]")
     page.mouse.move(canvas["x"] + place["x"] - 60, canvas["y"] + place["y"])
     tip = page.locator(f"{EXPLORER} .tip").first
-    expect(tip).to_contain_text(f"Step 6 of {len(typed.target)}")
-    likely = float(typed.probabilities[5, typed.target[5]])
+    expect(tip).to_contain_text(f"Step 6 of {len(typed.ids)}")
+    likely = float(typed.probabilities[5, typed.ids[5]])
     expect(tip).to_contain_text(f"{likely:.4f}")
     page.mouse.click(canvas["x"] + place["x"] - 60, canvas["y"] + place["y"])
     until(page, "e.shown.state.step === 5")
     page.wait_for_url("**decoding_step=6**")
-    assert f"Step 6 of {len(typed.target)}" in texts(page, "chances")
+    assert f"Step 6 of {len(typed.ids)}" in texts(page, "chances")
 
 
 def test_a_click_on_a_row_selects_its_head(page, address):
@@ -318,7 +268,7 @@ def test_a_link_restores_the_step_and_one_beyond_the_end_is_the_last(page, addre
     page.reload()
     painted(page)
     assert step_shown(page) == 3
-    last = len(typed.target)
+    last = len(typed.ids)
     open_page(page, asked_link(address, decoding_step=900))
     assert f"Step {last} of {last}" in texts(page, "chances")
     assert page.get_by_role("slider", name="Step").input_value() == str(last)
@@ -353,25 +303,37 @@ def test_it_plays_to_the_end_and_stops(page, address):
     until(page, "e.shown.state.step === 0")
 
 
-@pytest.mark.parametrize("how", ["pause", "another view", "another run"])
+@pytest.mark.parametrize("how", ["pause", "another view", "another run", "off the page"])
 def test_it_stops_playing(page, address, how):
+    page.add_init_script(
+        """const [begin, end] = [setInterval, clearInterval]
+        window.beats = new Set()
+        window.setInterval = (call, time, ...rest) => {
+            const id = begin(call, time, ...rest)
+            if (time === 1000) beats.add(id)
+            return id
+        }
+        window.clearInterval = (id) => { beats.delete(id); end(id) }"""
+    )
     open_page(page, asked_link(address))
+    others = page.evaluate("beats.size")  # Streamlit's own
     page.get_by_role("button", name="Play").click()
     until(page, "e.shown.state.step === 1")
+    assert page.evaluate("beats.size") == others + 1
     if how == "pause":
         page.get_by_role("button", name="Pause").click()
     elif how == "another view":
         page.get_by_text("heat map", exact=True).click()
         until(page, "e.dataset.view === 'heat'")
+    elif how == "off the page":
+        page.locator(EXPLORER).evaluate("(e) => e.getRootNode().host.remove()")
     else:
         box = page.get_by_role("textbox", name="Your own target text")
         box.fill("她读了一本书，然后睡着了。")
         box.press("Control+Enter")
         until(page, "e.shown.numbers.some(({ queries }) => queries.includes('她'))")
-    at = step_shown(page)
-    page.wait_for_timeout(2300)
-    assert step_shown(page) == at
-    if how != "another view":
+    assert page.evaluate("beats.size") == others
+    if how in ("pause", "another run"):
         expect(page.get_by_role("button", name="Play")).to_be_visible()
 
 

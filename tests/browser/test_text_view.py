@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from dashboard.figures.colours import colours
 from transformer import load_checkpoint
+from transformer.units import units_of
 
 pytestmark = pytest.mark.browser
 
@@ -184,53 +185,63 @@ def test_a_long_text_wraps_within_the_picture(page, address, size, unit):
     assert "".join(words(page, "keys")).replace("▁", " ").strip().removesuffix("</s>") == source
 
 
-def written(page: Page, labels: list[str], unit: str = "piece") -> str:
-    """How tokens stand together: spaces, line breaks, and all that is drawn."""
-    special = [label in ("<s>", "</s>") for label in labels]
-    state = {"unit": unit, "spaces": False}
-    tokens = module(
-        page, "views/spacing.js", f"m.spaced({json.dumps(labels)}, {json.dumps(special)}, {json.dumps(state)})"
-    )
+def read(page: Page, side: str) -> str:
+    """A text as it stands there: a gap between two tokens is a space, and so is the end of a line."""
+    boxes = shades(page, side)
+    ends = [(box["x"] + box["width"], box["y"]) for box in boxes]
+    gaps = [box["y"] > y or box["x"] - x > 3 for (x, y), box in zip(ends, boxes[1:], strict=False)]
+    text = "".join(" " * gap + word for gap, word in zip([False, *gaps], words(page, side), strict=True))
+    return text.replace("▁", "")  # a space that is a token is to be seen in any case
+
+
+@pytest.mark.parametrize("unit", ["piece", "word", "character"])
+def test_tokens_stand_together_as_they_were_typed(page, address, unit):
+    source, target = 'He said :"I don\'t ( really )know", 3.5?', "猫看见Tom，好。"
+    open_page(page, link(address, view="text", kind="encoder", source=source, unit=unit, spaces="false"))
+    assert read(page, "keys") == f"{source} </s>"
+    typed = {"target": target, "target_from": "type"}
+    open_page(page, link(address, view="text", kind="decoder", unit=unit, **typed))
+    assert read(page, "keys") == f"<s> {target}"
+
+
+def written(page: Page, labels: list[str]) -> str:
+    """How pieces stand together: spaces, line breaks, and all that is drawn."""
+    units = units_of(labels, "piece")
+    given = json.dumps([units.labels, units.special, units.spaced, {"spaces": False}])
+    tokens = module(page, "explorer/views/spacing.js", f"m.spaced(...{given})")
     return "".join(" " * token["space"] + token["text"] + "\n" * token["ends"] for token in tokens)
 
 
-def test_tokens_stand_together_as_people_write(page, address):
-    open_page(page, link(address, view="text"))
-    said = [
-        "He",
-        "said",
-        '"',
-        "I",
-        "don't",
-        "(",
-        "really",
-        ")",
-        "know",
-        '"',
-        ":",
-        "3.5",
-        "我",
-        "喜欢",
-        "，",
-        "ok",
-        "?",
-        "</s>",
-    ]
-    assert written(page, said, "word") == 'He said "I don\'t (really) know": 3.5我喜欢，ok? </s>'
-    assert written(page, ["<s>", *"abcX", "</s>"]) == "<s> abcX </s>"
-    assert written(page, ["0", "1", "10", "11"]) == "0 1 10 11"
-    assert written(page, ["▁un", "usual", "▁", "x"]) == "unusual ▁x"
-    assert written(page, ["▁one", "⏎", "two"]) == "one⏎\ntwo"
-    assert written(page, ["猫", "看见", "T", "om"]) == "猫看见Tom"
-
-
-def test_arabic_letters_keep_their_forms_across_tokens(page, address):
+def test_arabic_letters_keep_their_forms_across_tokens_and_lines_end_where_the_text_breaks_them(page, address):
     open_page(page, link(address, view="text"))
     joiner = "\u200d"
-    assert (
-        written(page, ["▁", "م", "ر", "ح", "ب", "ا"])
-        == f"▁م{joiner}{joiner}ر{joiner}ح{joiner}{joiner}ب{joiner}{joiner}ا"
-    )
+    arabic = f"▁م{joiner}{joiner}ر{joiner}ح{joiner}{joiner}ب{joiner}{joiner}ا"
+    assert written(page, ["▁", "م", "ر", "ح", "ب", "ا"]) == arabic
+    assert written(page, ["▁one", "⏎", "two", "</s>", "a", "b"]) == "one⏎\ntwo </s> ab"
+
+
+def test_what_is_picked_is_never_taken_for_another_token(page, address):
+    """It is a query everywhere but where the text is shaded by who reads it: there it is a key."""
+    picked = "e.shown.state.picked"
+    views, ways = (page.get_by_role("radiogroup", name=name) for name in ("View", "Shade"))
+    open_page(page, asked_link(address, view="lines", kind="cross", layer=2, head=1, picked="3,5"))
+    views.get_by_text("text", exact=True).click()
+    until(page, f"e.dataset.view === 'text' && {picked}.join() === '2,4'")
+    assert outlined(page) == [("queries", 2)]
+    ways.get_by_text("who reads it", exact=True).click()
+    until(page, f"e.shown.state.reading === 'read_by' && {picked}.length === 0")
+    click(page, "keys", 3)
+    page.wait_for_url("**picked=4**")
+    views.get_by_text("lines", exact=True).click()
+    until(page, f"e.dataset.view === 'lines' && {picked}.length === 0")
+    page.wait_for_url(lambda url: "picked" not in url)
+    views.get_by_text("text", exact=True).click()
+    until(page, f"e.dataset.view === 'text' && {picked}.length === 0")
+    page.get_by_role("radiogroup", name="Attention").get_by_text("encoder", exact=True).click()
+    until(page, "e.shown.state.kind === 'encoder'")
+    click(page, "queries", 3)  # of one text, which reads itself: the same token on both sides
+    views.get_by_text("heat map", exact=True).click()
+    until(page, f"e.dataset.view === 'heat' && {picked}.join() === '3'")
 
 
 def test_a_line_of_two_directions_is_set_in_runs(page, address):
@@ -238,7 +249,9 @@ def test_a_line_of_two_directions_is_set_in_runs(page, address):
 
     def order(directions: list[str], base: str) -> list[int]:
         tokens = json.dumps([{"direction": one} for one in directions])
-        return module(page, "views/spacing.js", f"m.inOrder({list(range(len(directions)))}, {tokens}, '{base}')")
+        return module(
+            page, "explorer/views/spacing.js", f"m.inOrder({list(range(len(directions)))}, {tokens}, '{base}')"
+        )
 
     assert order(["ltr", "rtl", "rtl", "ltr"], "ltr") == [0, 2, 1, 3]
     assert order(["rtl", "ltr", "ltr", "rtl"], "rtl") == [3, 1, 2, 0]
@@ -252,7 +265,7 @@ def test_a_line_ends_where_the_text_breaks_it(page, address):
     tokens = [token | {"text": "a", "ends": True}, token | {"text": "b"}]
     boxes, height = module(
         page,
-        "views/flow.js",
+        "explorer/views/flow.js",
         f"(({{ boxes, height }}) => [boxes, height])(m.flow({json.dumps(tokens).replace('False', 'false')}, 20, 500))",
     )
     assert boxes[0]["x"] == boxes[1]["x"] == 0

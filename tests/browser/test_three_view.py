@@ -77,6 +77,10 @@ def test_the_three_stand_apart_and_have_room(page, address, size):
     page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
     open_page(page, asked_link(address))
     box, found = canvas(page), list(parts(page).values())
+    if size[1] >= 800:
+        tokens = sum(len(one["queries"]) + len(one["keys"]) for one in found)
+        assert len(items(page, "text", having="mono")) == tokens
+    expect(page.locator(f"{EXPLORER} .side").first).to_be_hidden()
     for one in found:
         plot, (rows, columns) = one["plot"], one["cells"].shape
         assert plot["x"] > 0
@@ -106,6 +110,7 @@ def test_a_cell_says_its_number_and_a_click_selects_its_kind_and_pair(page, addr
     page.mouse.click(*place)
     until(page, "e.shown.state.kind === 'encoder'")
     assert shown(page, "e.shown.state.pair") == [3, 6]
+    until(page, "e.beside")  # why this pair, beside the three
     assert shown(page, "[e.shown.state.layer, e.shown.state.head]") == [1, 2]
     page.wait_for_url("**pair=4%2C7**")
     assert "kind=encoder" in page.url

@@ -35,3 +35,19 @@ def folder_of_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def kinds(folder_of_kinds: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(folder_of_kinds))
     return folder_of_kinds
+
+
+@pytest.fixture(scope="session")
+def folder_of_positions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """``sinusoidal``, ``learned`` and ``none``, and a decoder ``alone``: how a model can know where a token stands."""
+    folder = tmp_path_factory.mktemp("positions")
+    for name in ("sinusoidal", "learned", "none"):
+        write_small_checkpoint(folder / name, positions=name)
+    write_alone(folder / "alone")
+    return folder
+
+
+@pytest.fixture
+def kinds_of_positions(folder_of_positions: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(folder_of_positions))
+    return folder_of_positions

@@ -42,10 +42,14 @@ def test_a_selection_is_fitted_to_a_model_and_wanted_again_by_the_next():
         name: runs.ask(Question(name, text)).recording for name, text in (("words", "a dog"), ("alone", "ab"))
     }
     wanted = Selection(kind="cross", layer=9, head=2, heads=(0, 2))
-    assert wanted.within(recordings["words"]) == replace(wanted, layer=0)
-    assert wanted.within(recordings["alone"]) == replace(wanted, kind="decoder", layer=1, head=1, heads=(0,))
-    assert replace(wanted, head=9, heads=(9,)).within(recordings["words"]) == replace(wanted, layer=0, heads=())
-    assert replace(wanted, head="mean").within(recordings["words"]).head == "mean"
+    assert wanted.within(recordings["words"], predicts=True) == replace(wanted, layer=0)
+    assert wanted.within(recordings["alone"], predicts=True) == replace(
+        wanted, kind="decoder", layer=1, head=1, heads=(0,)
+    )
+    assert replace(wanted, head=9, heads=(9,)).within(recordings["words"], predicts=True) == replace(
+        wanted, layer=0, heads=()
+    )
+    assert replace(wanted, head="mean").within(recordings["words"], predicts=True).head == "mean"
 
 
 def test_the_kind_that_is_wanted_comes_back_after_a_model_without_it():

@@ -6,7 +6,8 @@ from opened_page import explorer, look, opened
 
 from dashboard import fit, runs, shelf
 from dashboard.fit import Problem
-from dashboard.runs import MOST_CONTINUED, Question
+from dashboard.forwards import MOST_CONTINUED
+from dashboard.runs import Question
 from dashboard.words import words_of
 
 TEXT = "abcXabcX"

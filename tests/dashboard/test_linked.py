@@ -6,7 +6,7 @@ from typing import Literal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.linked import MOST_AT_ONCE, Link, flag, one_of, place, place_or, places, two_places, whole
+from dashboard.linked import MOST_AT_ONCE, Link, flag, one_of, place, place_or, places, two_places, whole, wholes
 
 Side = Literal["left", "right"]
 
@@ -20,6 +20,7 @@ class Chosen:
     heads: tuple[int, ...] = ()
     pair: tuple[int, int] | None = None
     offset: int = 0
+    dimensions: tuple[int, ...] = ()
 
 
 LINK = Link(
@@ -32,6 +33,7 @@ LINK = Link(
         "heads": places(),
         "pair": two_places(),
         "offset": whole(-5, 5),
+        "dimensions": wholes(-1, 99),
     },
     in_address={"layer": "floor"},
 )
@@ -45,6 +47,7 @@ CHOSEN = st.builds(
     heads=st.lists(PLACE, min_size=1, max_size=MOST_AT_ONCE).map(tuple),
     pair=st.tuples(PLACE, PLACE),
     offset=st.integers(-5, 5),
+    dimensions=st.lists(st.integers(-1, 99), min_size=1, max_size=MOST_AT_ONCE).map(tuple),
 )
 
 
@@ -54,7 +57,7 @@ def test_a_state_comes_back_from_a_link_and_from_the_browser(chosen):
 
 
 def test_a_link_counts_from_1_and_says_only_what_is_not_as_it_begins():
-    chosen = Chosen(layer=0, head="mean", heads=(0, 2), pair=(3, 4), spaces=False, offset=-2)
+    chosen = Chosen(layer=0, head="mean", heads=(0, 2), pair=(3, 4), spaces=False, offset=-2, dimensions=(0, 8))
     assert LINK.to_address(chosen) == {
         "floor": "1",
         "head": "mean",
@@ -62,6 +65,7 @@ def test_a_link_counts_from_1_and_says_only_what_is_not_as_it_begins():
         "pair": "4,5",
         "spaces": "false",
         "offset": "-2",
+        "dimensions": "0,8",
     }
     assert LINK.to_address(Chosen()) == {}
 
@@ -82,10 +86,14 @@ def test_nonsense_leaves_a_state_as_it_begins_or_within_bounds(link, sent):
         assert len(state.heads) <= MOST_AT_ONCE
         assert state.pair is None or len(state.pair) == 2
         assert -5 <= state.offset <= 5
+        assert len(state.dimensions) <= MOST_AT_ONCE
+        assert all(-1 <= one <= 99 for one in state.dimensions)
 
 
 def test_nonsense_is_as_if_it_were_not_there():
     nonsense = {"side": "top", "floor": "0", "head": "-1", "spaces": "yes", "heads": "1,,2", "pair": "1", "offset": "6"}
+    nonsense["dimensions"] = "0,100"
     assert LINK.from_address(nonsense) == Chosen()
     sent = {"side": 3, "layer": True, "head": 1.5, "spaces": "true", "heads": "12", "pair": [1], "offset": [1]}
+    sent["dimensions"] = [0, True]
     assert LINK.from_browser(sent) == Chosen()

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from small_recordings import batch, home_made
 
 from dashboard import runs
-from dashboard.numbers import Tokens, cells_of, head_numbers, is_long, overview_numbers
-from dashboard.runs import Question
+from dashboard.numbers import Tokens, cells_of, head_numbers, is_long
+from dashboard.overview_numbers import overview_numbers
+from dashboard.runs import Answer, Question
 from dashboard.words import words_of
 
 EN = words_of("en")
@@ -42,6 +44,24 @@ def test_bytes_are_joined_to_their_character_and_weights_summed(answer):
     np.testing.assert_allclose(got["cells"][:, at], pattern[:, emoji].sum(axis=1), rtol=1e-5)
     np.testing.assert_allclose(got["cells"].sum(axis=1), 1, rtol=1e-5)
     assert list(got["queries"]) == list(answer.predicted)
+
+
+@pytest.mark.parametrize("unit", ["piece", "word", "character"])
+@pytest.mark.parametrize("hidden", [False, True])
+def test_every_token_says_whether_a_space_stands_before_it(answer, unit, hidden):
+    got = numbers(answer, tokens=Tokens(unit, hidden=hidden))
+    for side, text in (("keys", SOURCE), ("queries", "neko umi")):
+        tokens = list(zip(got["spaced"][side], got[side], got["special"][side], strict=True))
+        assert [special for *_, special in tokens][-1] is not hidden
+        read = "".join(" " * space + label.lstrip("▁") for space, label, special in tokens if not special)
+        assert read.split() == text.split()
+
+
+def test_names_that_somebody_gave_stand_apart():
+    told = numbers(Answer(batch()), rows="read")
+    assert told["spaced"]["keys"] == tuple(label.startswith("▁") for label in told["keys"])
+    assert len(set(told["spaced"]["keys"])) == 2
+    assert all(numbers(Answer(home_made()), "other")["spaced"]["keys"])
 
 
 def test_rows_are_named_by_what_was_read_or_by_what_is_predicted(answer):
@@ -114,16 +134,15 @@ def test_the_sentence_names_what_is_drawn(answer):
 
 def test_the_overview_has_every_head_and_its_strongest_pair(answer):
     overview = overview_numbers(answer, "weight", {"cross": "predicted", "decoder": "read"}, Tokens())
-    assert [(one["kind"], one["layers"], one["heads"]) for one in overview["kinds"]] == [
-        ("encoder", 2, 3),
-        ("decoder", 1, 3),
-        ("cross", 1, 3),
-    ]
+    layers = {"encoder": 2, "decoder": 1, "cross": 1}
+    assert {one["kind"]: len(one["sizes"]) for one in overview["kinds"]} == layers
     for one in overview["kinds"]:
         rows = "predicted" if one["kind"] == "cross" else "read"
-        for layer in range(one["layers"]):
-            for head in range(one["heads"]):
-                tile, best = (one[name][layer * one["heads"] + head] for name in ("tiles", "strongest"))
+        assert len(one["tiles"]) == len(one["strongest"]) == 3 * layers[one["kind"]]
+        for layer in range(layers[one["kind"]]):
+            for head in range(3):
+                tile, best = (one[name][layer * 3 + head] for name in ("tiles", "strongest"))
+                assert tile.shape == tuple(one["sizes"][layer])
                 got = numbers(answer, one["kind"], layer, head, rows=rows)
                 cells = got["cells"]
                 np.testing.assert_array_equal(tile == 255, np.isnan(cells))

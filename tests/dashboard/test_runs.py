@@ -6,7 +6,7 @@ import pytest
 import torch
 from small_checkpoint import write_small_checkpoint
 
-from dashboard import runs, shelf
+from dashboard import forwards, runs, shelf
 from dashboard.fit import MOST_CHARACTERS, Problem
 from dashboard.runs import Answer, Question
 from transformer.checkpoint import CheckpointError
@@ -89,7 +89,7 @@ def test_every_id_that_can_be_shown_has_its_label():
 
 def test_a_way_of_writing_is_decoded_once(monkeypatch):
     asked = []
-    monkeypatch.setattr(runs, "decode", lambda *given, **named: asked.append(given[3]) or decode(*given, **named))
+    monkeypatch.setattr(forwards, "decode", lambda *given, **named: asked.append(given[3]) or decode(*given, **named))
     for how in (GREEDY, BEAM, DRAWN, DRAWN_AGAIN, BEAM, GREEDY, Decoding("beam", beams=3), Decoding("beam", beams=2)):
         answer("my friend likes bread", how=how)
         runs.written(Question("first", "my friend likes bread", how=how))
@@ -110,7 +110,7 @@ def test_a_step_of_training_writes_in_the_same_way(kinds):
 def test_a_decoder_alone_goes_on_as_asked(how, kinds):
     text, asked, trace = "abcXabcX", shelf.checkpoint("alone"), []
     ids = asked.source_tokenizer.ids(text)
-    goes_on = decode(asked.model, torch.tensor([ids]), runs.MOST_CONTINUED, how, trace=[trace])[0][0].ids
+    goes_on = decode(asked.model, torch.tensor([ids]), forwards.MOST_CONTINUED, how, trace=[trace])[0][0].ids
     got = answer(text, checkpoint="alone", how=how)
     assert got.predicted == (*text, *asked.source_tokenizer.labels(goes_on[:1]))
     assert got.read == ("<s>", *text)

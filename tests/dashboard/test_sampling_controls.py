@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("two_checkpoints")
 def asked(monkeypatch):
     """Every question that the page asks, the last one last."""
     questions, ask = [], runs.ask
-    monkeypatch.setattr(runs, "ask", lambda question: questions.append(question) or ask(question))
+    monkeypatch.setattr(runs, "ask", lambda question, *watch: questions.append(question) or ask(question))
     return questions
 
 

@@ -1,6 +1,7 @@
 """What the browser is answered when it asks for numbers."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -42,7 +43,8 @@ def asked(key, what, waits=True, **query):
             await asyncio.sleep(3600)
         return {"type": "http.disconnect"}
 
-    return asyncio.run(numbers(Request(scope, receive)))
+    with ThreadPoolExecutor(1) as apart:  # this thread's loop may be that of the browser tests
+        return apart.submit(asyncio.run, numbers(Request(scope, receive))).result()
 
 
 def test_a_heads_numbers_come_as_they_are(answer):

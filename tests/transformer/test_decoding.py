@@ -5,9 +5,12 @@ import torch
 from small_models import ODD_TEXTS, made_up_pairs, small_model, untrained_checkpoint
 
 from transformer import TextTransformer, record
+from transformer.bugs import Bug
 from transformer.checkpoint import Checkpoint
 from transformer.decoded import Decoded
-from transformer.decoding import decode, length_limit, pad, translate
+from transformer.decoding import Decoding, decode, length_limit, pad, translate
+from transformer.interventions import EditMask, edited
+from transformer.mask_rules import BLOCKED, MaskRule
 
 PADDED = torch.tensor([[11, 12, 13, 14, 15, 3], [21, 22, 23, 3, 0, 0], [31, 3, 0, 0, 0, 0]])
 
@@ -41,6 +44,24 @@ def test_untrained_models_decode_as_the_slow_loop_does(seed):
     expected = [step_by_step(model, [i for i in row if i], 9) for row in PADDED.tolist()]
     assert best(decode(model, PADDED, 9)) == expected
     assert all(len(one.ids) == 9 for one in expected if not one.finished)
+
+
+@pytest.mark.parametrize("how", [Decoding(), Decoding("beam", beams=3), Decoding("sample", temperature=0.8, seed=3)])
+@pytest.mark.parametrize("drop_ended", [False, True])
+def test_without_a_cache_the_same_comes_out(trained, how, drop_ended):
+    for model in (small_model(1, tie_output=False), trained.model):
+        cached, uncached = (decode(one, PADDED, 9, how, drop_ended=drop_ended) for one in (model, edited(model, [])))
+        for beams, others in zip(cached, uncached, strict=True):
+            assert [beam.ids for beam in beams] == [beam.ids for beam in others]
+
+
+def test_an_edited_model_decodes_as_its_whole_forwards_do():
+    """Its rows are edited by their number, which a step that reads one row would not know."""
+    rule = MaskRule(cells=tuple((query, key, BLOCKED) for query in (2, 4) for key in (0, 1, 2)))
+    for edits in ([EditMask("cross", rule=rule)], [Bug("softmax_over_queries")], [Bug("inverted_mask")]):
+        changed = edited(small_model(3, tie_output=False), edits)
+        expected = [step_by_step(changed, PADDED[0].tolist(), 9)]
+        assert best(decode(changed, PADDED[:1], 9)) == expected
 
 
 def test_the_trained_model_decodes_as_the_slow_loop_does(trained):

@@ -1,6 +1,7 @@
 """Every head's links are those of its recorded pattern; what a head costs is the loss without it."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.commands.alignment_table import alignment_table
 from transformer.evaluation import label_loss
 from transformer.head_alignment import Heads, head_links, measure_alignment
-from transformer.interventions import switched_off
+from transformer.interventions import SwitchOff, edited
 
 PAIRS = made_up_pairs()
 CROSS = "transformer.decoder.layers.{}.multihead_attn"
@@ -107,13 +108,13 @@ def test_every_head_gets_its_error_rate_and_what_it_costs_to_do_without(two_laye
     for one in report.heads:
         assert one.error == error_rate(found[one.heads], ALIGNED)
     costs = {(one.heads.site, one.heads.head): one.loss_cost for one in report.heads}
-    with switched_off(two_layers.model, CROSS.format(1), 2):
-        assert costs[CROSS.format(1), 2] == label_loss(two_layers, PAIRS[:10]) - report.loss
-    with switched_off(two_layers.model, CROSS.format(0)):
-        layer = label_loss(two_layers, PAIRS[:10])
-        assert costs[CROSS.format(0), "mean"] == layer - report.loss
-        with switched_off(two_layers.model, CROSS.format(1)):
-            assert costs[None, "mean"] == label_loss(two_layers, PAIRS[:10]) - report.loss
+
+    def without(*off: SwitchOff) -> float:
+        return label_loss(replace(two_layers, model=edited(two_layers.model, off)), PAIRS[:10]) - report.loss
+
+    assert costs[CROSS.format(1), 2] == without(SwitchOff("cross", 1, (2,)))
+    assert costs[CROSS.format(0), "mean"] == without(SwitchOff("cross", 0))
+    assert costs[None, "mean"] == without(SwitchOff("cross"))
     assert len(set(costs.values())) == len(costs)
 
 

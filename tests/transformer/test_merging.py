@@ -216,7 +216,7 @@ def test_what_is_removed_and_what_is_kept_are_all(attention, chosen):
 
 
 def test_no_tokens_are_merged_into_nothing():
-    nothing = Units((), (), (), ())
+    nothing = Units((), (), (), (), ())
     assert units_of([], "word") == nothing
     for over in OVER:
         assert merge_weights(np.zeros((2, 0, 0)), nothing, nothing, over).shape == (2, 0, 0)

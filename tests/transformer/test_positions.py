@@ -1,6 +1,7 @@
 """Where in the sequence a token stands: sinusoidal positions, as a function and a module, and learned ones."""
 
 import math
+from typing import get_args
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from parity import normal
 from torch import nn
 
 from transformer import positional_encoding
-from transformer.positions import LearnedPositionalEncoding, PositionalEncoding, sinusoidal_table
+from transformer.positions import Layout, LearnedPositionalEncoding, PositionalEncoding, angular_steps, sinusoidal_table
 
 FORMS = {"sinusoidal": PositionalEncoding, "learned": LearnedPositionalEncoding}
 forms = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
@@ -27,15 +28,42 @@ def test_worked_by_hand() -> None:
     assert sinusoidal_table(2, 4, base=16.0, dtype=torch.float64)[1, 2] == pytest.approx(math.sin(0.25))
 
 
-@given(width=st.integers(1, 9), length=st.integers(0, 40))
-def test_any_width_odd_or_even(width: int, length: int) -> None:
-    table = sinusoidal_table(length, width, dtype=torch.float64)
+BASES = st.floats(1.5, 1e6)
+LAYOUTS = st.sampled_from(get_args(Layout))
+
+
+@given(width=st.integers(1, 9), length=st.integers(0, 40), base=BASES, layout=LAYOUTS)
+def test_any_width_base_and_layout(width: int, length: int, base: float, layout: Layout) -> None:
+    table = sinusoidal_table(length, width, base, layout, dtype=torch.float64)
     assert table.shape == (length, width)
+    sines = (width + 1) // 2
     for position in range(length):
         for feature in range(width):
-            angle = position / 10000 ** ((feature - feature % 2) / width)
-            wanted = math.cos(angle) if feature % 2 else math.sin(angle)
-            assert table[position, feature].item() == pytest.approx(wanted, abs=1e-12)
+            pair, is_cosine = divmod(feature, 2)
+            if layout == "halves":
+                is_cosine, pair = divmod(feature, sines)
+            angle = position / base ** (2 * pair / width)
+            wanted = math.cos(angle) if is_cosine else math.sin(angle)
+            assert table[position, feature].item() == pytest.approx(wanted, abs=1e-9)
+
+
+@given(width=st.integers(1, 9), base=BASES)
+def test_a_pair_turns_by_its_own_step(width: int, base: float) -> None:
+    steps = angular_steps(width, base).tolist()
+    assert steps == pytest.approx([base ** -(feature / width) for feature in range(0, width, 2)], rel=1e-12)
+
+
+def test_another_layout_is_refused() -> None:
+    with pytest.raises(ValueError, match="layout must be one of interleaved, halves, not 'thirds'"):
+        sinusoidal_table(2, 4, layout="thirds")
+
+
+@given(layout=LAYOUTS, base=BASES, length=st.integers(1, 20))
+def test_a_module_is_made_with_a_base_and_a_layout_and_grows_with_them(
+    layout: Layout, base: float, length: int
+) -> None:
+    module = PositionalEncoding(5, dropout=0.0, max_len=6, base=base, layout=layout)
+    assert torch.equal(module(torch.zeros(length, 5)), sinusoidal_table(length, 5, base, layout))
 
 
 @pytest.mark.parametrize("width", [4, 5])

@@ -186,9 +186,14 @@ def test_queries_outputs_and_hidden_states_are_those_that_other_hooks_saw(model)
         assert torch.equal(recording.output(site), seen[site][0][2][0])
     layers = [(f"transformer.encoder.layers.{i}", ["self_attn"]) for i in (0, 1)]
     layers.append(("transformer.decoder.layers.0", ["self_attn", "multihead_attn"]))
-    assert list(recording.runs[0].hidden) == [
-        f"{layer}.after_{sublayer}" for layer, attentions in layers for sublayer in [*attentions, "feedforward"]
-    ]
+    within = [f"{layer}.after_{sublayer}" for layer, attentions in layers for sublayer in [*attentions, "feedforward"]]
+    before = {
+        stream: [f"after_{stream}_{part}" for part in ("embedding", "positions")] for stream in ("source", "target")
+    }
+    assert list(recording.runs[0].hidden) == [*before["source"], *within[:4], *before["target"], *within[4:]]
+    for stream in ("source", "target"):
+        assert torch.equal(recording.hidden(f"after_{stream}_embedding"), seen[f"{stream}_positions"][0][0][0])
+        assert torch.equal(recording.hidden(f"after_{stream}_positions"), seen[f"{stream}_positions"][0][2])
     for layer, attentions in layers:
         x = seen[layer][0][0][0]  # what the layer read
         for number, sublayer in enumerate([*attentions, "feedforward"], start=1):

@@ -32,12 +32,14 @@ def test_english_words_are_pieces_together_and_characters_are_shares_of_them():
         pieces=((0,), (1, 2), (3, 4), (5,), (6,)),
         shares=((1.0,), (1.0, 1.0), (1.0, 1.0), (1.0,), (1.0,)),
         special=(True, False, False, False, True),
+        spaced=(False, True, True, False, False),
     )
     assert units_of(["▁un", "the", "</s>"], "character") == Units(
         labels=("▁u", "n", "t", "h", "e", "</s>"),
         pieces=((0,), (0,), (1,), (1,), (1,), (2,)),
         shares=((1 / 2,), (1 / 2,), (1 / 3,), (1 / 3,), (1 / 3,), (1.0,)),
         special=(False, False, False, False, False, True),
+        spaced=(True, False, False, False, False, False),
     )
     assert read(labels, "piece") == labels
 
@@ -86,6 +88,23 @@ def test_a_space_of_its_own_joins_what_follows():
     assert units.pieces == ((0, 1, 2, 3), (4, 5, 6), (7, 8), (9,), (10,))
     assert read(["▁", "x", "▁▁"], "character") == ["▁", "x", "▁▁"]
     assert read(["▁the", "▁of▁a"], "character") == ["▁t", "h", "e", "▁o", "f", "▁a"]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "unit", "read"),
+    [
+        ('▁said : ▁" I ▁don \' t ▁( really ) " </s>', "word", ' said: "I don\'t (really)"</s>'),
+        ("▁said ▁: ▁“ I ▁( ▁really", "word", " said : “I ( really"),  # typed with odd spaces
+        ("猫 看见 Tom m y ▁ 我", "word", "猫看见Tommy 我"),
+        ("▁un usual ▁ x", "piece", " unusual ▁x"),
+        ("▁ab c ▁ x", "character", " abc ▁x"),
+        ("a b X", "word", "abX"),
+    ],
+)
+def test_spaces_stand_where_a_piece_says_so(pieces, unit, read):
+    units = units_of(pieces.split(" "), unit)
+    texts = [label if set(label) == {"▁"} else label.removeprefix("▁") for label in units.labels]
+    assert "".join(" " * space + text for space, text in zip(units.spaced, texts, strict=True)) == read
 
 
 def test_special_tokens_stand_alone_whatever_stands_beside_them():
@@ -272,9 +291,10 @@ def test_the_labels_spell_the_text(spaced: Tokenizer, plain: Tokenizer, text):
             spelled = "".join(units_of(labels, unit).labels).replace("▁", " ")
             if not re.search("U\\+[0-9A-F]{4}", spelled):  # a variation selector without its base
                 assert spelled.strip(" ") == meant.strip(" ")
-        spelled = "".join(units_of(labels, "word").labels)
+        words = units_of(labels, "word")
+        spelled = "".join(" " * space + label for space, label in zip(words.spaced, words.labels, strict=True))
         if not re.search("U\\+[0-9A-F]{4}", spelled):
-            assert spelled.replace("▁", "") == meant.replace(" ", "")
+            assert re.sub("[ ▁]+", " ", spelled).strip() == re.sub(" +", " ", meant).strip()
 
 
 def test_a_long_text_takes_no_long_time():

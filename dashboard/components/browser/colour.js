@@ -50,6 +50,19 @@ export function bytePixels(cells, palette) {
   })
 }
 
+// The same for numbers with a sign, on a scale centred at 0 that reaches `most` on both sides.
+export function signedPixels(cells, most, palette) {
+  return remembered(cells, ["signed", palette.negative, palette.strong, palette.background, most].join(), () => {
+    const above = scaleTable(palette), below = scaleTable({ ...palette, strong: palette.negative })
+    const blocked = pack(channels(palette.blocked)), factor = most > 0 ? STEPS / most : 0
+    return Uint32Array.from(cells, (value) => {
+      if (value !== value) return blocked
+      const step = Math.min(STEPS, Math.round(Math.abs(value) * factor))
+      return value < 0 ? below[step] : above[step]
+    })
+  })
+}
+
 function floatPixels(cells, scale, palette, log, faded, columns) {
   const table = scaleTable(palette), blocked = pack(channels(palette.blocked))
   const painted = new Uint32Array(cells.length)

@@ -26,27 +26,51 @@ export function choice(label, options, change, { hideLabel = false } = {}) {
   return {
     element: element("div", { className: "control choice" }, caption, row),
     show: (value) => buttons.forEach((button) => { button.firstChild.checked = button.firstChild.value === String(value) }),
-    // Offer some of the options; null: all.
-    only: (values) => buttons.forEach((button) => { button.hidden = values !== null && !values.includes(button.firstChild.value) }),
+    // Offer some of the options.
+    only: (values) => buttons.forEach((button) => { button.hidden = !values.includes(button.firstChild.value) }),
   }
 }
 
-// A slider over whole numbers from 1; without a choice to make there is none.
-export function slider(label, most, change, { least = 1 } = {}) {
+// A slider over whole numbers; without a choice to make there is none. says: how a number is written.
+export function slider(label, most, change, { least = 1, says = String } = {}) {
   const input = element("input", { type: "range", min: least, max: most, step: 1, ariaLabel: label })
   const value = element("output")
+  const say = (text) => {
+    value.textContent = text
+    input.setAttribute("aria-valuetext", text)
+  }
   input.oninput = () => {
-    value.textContent = input.value
+    say(says(Number(input.value)))
     change(Number(input.value))
   }
   const caption = element("span", { className: "caption", text: label })
+  const whole = element("label", { className: "control slider", hidden: most <= least }, caption, element("span", {}, input, value))
   return {
-    element: element("label", { className: "control slider", hidden: most <= least }, caption, element("span", {}, input, value)),
+    element: whole,
+    say,
     show(at, disabled = false) {
       // A browser fires no event for what is set here. Setting the same value would still end a drag in some.
       if (Number(input.value) !== at) input.value = at
-      value.textContent = input.value
+      say(says(Number(input.value)))
       input.disabled = disabled
+    },
+    // Let it lie between other numbers.
+    reach(from, to) {
+      Object.assign(input, { min: from, max: to })
+      whole.hidden = to <= from
+    },
+  }
+}
+
+// A slider over given numbers, the smallest first. One that lies between two of them is said as it is.
+export function stops(label, numbers, change, { says = String } = {}) {
+  const made = slider(label, numbers.length - 1, (at) => change(numbers[at]), { least: 0, says: (at) => says(numbers[at]) })
+  const farther = (one, other, from) => Math.abs(one - from) > Math.abs(other - from)
+  return {
+    element: made.element,
+    show(number, disabled = false) {
+      made.show(numbers.reduce((best, one, at) => (farther(numbers[best], one, number) ? at : best), 0), disabled)
+      made.say(says(number))
     },
   }
 }

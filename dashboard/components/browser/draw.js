@@ -4,12 +4,13 @@
 //   rect  x y width height, fill, stroke, lineWidth, radius
 //   line  x1 y1 x2 y2, stroke, lineWidth, dash
 //   curve x1 y1 x2 y2, stroke, lineWidth, dash: from left to right, level at both ends
+//   path  points ([x, y, x, y, …]), closed, stroke, lineWidth, dash, fill
 //   text  x y text, size, fill, anchor (start middle end), mono, bold, angle (degrees), direction (ltr rtl)
 //   cells x y width height, rows, columns, pixels (Uint32Array, row by row): squares of colour without gaps
 //   group clip {x y width height}, items
 // Every item may have an opacity.
 
-export const SANS = "'Source Sans', 'Noto Sans CJK SC', sans-serif"
+export const SANS = "'Source Sans', 'Source Code Pro', 'Noto Sans CJK SC', sans-serif"  // the second for ▁
 export const MONO = "'Source Code Pro', 'Noto Sans Mono CJK SC', 'Noto Sans CJK SC', monospace"
 
 export function paint(context, items) {
@@ -43,6 +44,17 @@ const PAINT = {
     context.moveTo(x1, y1)
     context.bezierCurveTo(middle, y1, middle, y2, x2, y2)
     strokePath(context, style)
+  },
+  path(context, { points, closed, fill, ...style }) {
+    context.beginPath()
+    for (let i = 0; i < points.length; i += 2) context.lineTo(points[i], points[i + 1])
+    if (closed) context.closePath()
+    if (fill) {
+      context.fillStyle = fill
+      context.fill()
+    }
+    context.lineJoin = "round"
+    if (style.stroke) strokePath(context, style)
   },
   text(context, { x, y, text, size, fill, anchor = "start", mono, bold, angle = 0, direction = "ltr" }) {
     context.font = font({ size, mono, bold })
@@ -133,6 +145,14 @@ const SVG = {
     const d = `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`
     return element("path", { d, fill: "none", stroke, "stroke-width": lineWidth, ...(dash && { "stroke-dasharray": dash.join(" ") }) })
   },
+  path({ points, closed, fill, stroke, lineWidth = 1, dash }) {
+    const corners = Array.from({ length: points.length / 2 }, (_, i) => `${brief(points[2 * i])} ${brief(points[2 * i + 1])}`)
+    const d = `M${corners.join("L")}${closed ? "Z" : ""}`
+    return element("path", {
+      d, fill: fill ?? "none", stroke: stroke ?? "none", "stroke-width": lineWidth, "stroke-linejoin": "round",
+      ...(dash && { "stroke-dasharray": dash.join(" ") }),
+    })
+  },
   text({ x, y, text, size, fill, anchor = "start", mono, bold, angle = 0, direction = "ltr" }) {
     const family = mono ? MONO : SANS
     const made = element("text", {
@@ -158,6 +178,10 @@ const SVG = {
     await append(inner, items)
     return group
   },
+}
+
+function brief(pixels) {
+  return Math.round(pixels * 100) / 100
 }
 
 function element(name, attributes) {

@@ -1,8 +1,12 @@
 // The entrance: what a page draws by itself in the browser. One of them for each place on a page, kept while it stays.
 
+import { BugTheatre } from "./bugs/bugs.js"
 import { Explorer } from "./explorer/explorer.js"
+import { InsideLayer } from "./inside/inside.js"
+import { MaskLab } from "./masks/masks.js"
+import { PositionsLab } from "./positions/positions.js"
 
-const PAGES = { explorer: Explorer }
+const PAGES = { bugs: BugTheatre, explorer: Explorer, inside: InsideLayer, masks: MaskLab, positions: PositionsLab }
 const shown = new WeakMap()
 
 export function mount({ data, parentElement, setStateValue, setTriggerValue }) {

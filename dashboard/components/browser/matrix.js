@@ -1,20 +1,24 @@
 // A pattern as squares of colour: rows are queries, columns are keys. Pictures with one or several of them use this.
 
-import { pixels, readable, share } from "./colour.js"
+import { pixels, readable, share, signedPixels } from "./colour.js"
 import { textWidth } from "./draw.js"
+import { number } from "./parts.js"
 import { direction, fitted, shown } from "./words.js"
 
 const MOST_LABELS = 60
+const SLANT = Math.SQRT1_2  // of labels at 45 degrees
 const LABEL_PITCH = 14  // pixels between two labels at least
 const LONGEST_LABEL = 132
 const GAPS_FROM = 9  // pixels of a cell's side
 const NUMBERS_FROM = { width: 33, height: 17 }
-const SMALLEST_NUMBER = 0.3  // as a share of full colour
+// Which numbers are written into their cells: from which share of full colour on; in letters how large at most.
+const NUMBERED = { least: 0.3, size: 12, digits: 2 }
 export const LOST_MOST = 0.8  // of a row's weight, to tokens that are hidden
 
-// numbers: { queries, keys, special, cells, low, high, removed }, as Python's numbers.py makes them.
-// box: what it may fill. zoom: null, or { rows: [from, to], columns: [from, to] }.
-export function matrix({ numbers, palette, box, zoom, state, titles, marked = [], hovered, size = 13 }) {
+// numbers: { queries, keys, special, cells, low, high, removed }, as Python's numbers.py makes them; `most` in place of
+// low and high: cells have a sign, and their colours reach so far on both sides of 0.
+// box: what it may fill. numbered: see NUMBERED. zoom: null, or { rows: [from, to], columns: [from, to] }.
+export function matrix({ numbers, palette, box, zoom, state, titles, marked = [], hovered, size = 13, numbered = NUMBERED }) {
   const { cells } = numbers
   const total = totals(numbers), window = numbers.window ?? { rows: [0, total.rows], columns: [0, total.columns] }
   const seen = zoom ?? { rows: [0, total.rows], columns: [0, total.columns] }
@@ -24,9 +28,11 @@ export function matrix({ numbers, palette, box, zoom, state, titles, marked = []
   const { row: widestRow, column: across } = widest(numbers, state, size, (label) => measure(name(label)))
   const left = widestRow + 34
   const upright = across + 8 <= (box.width - left) / total.columns
-  const steep = !upright && total.columns > 24
-  const top = (upright ? size + 8 : steep ? across + 8 : across * 0.71 + size) + 24
-  const spill = upright || steep ? 4 : across * 0.71  // of the last slanted label, to the right
+  const apart = Math.min(LABEL_PITCH, size + 1)
+  const slanted = ((box.width - left - across * SLANT) / total.columns) * SLANT >= apart
+  const steep = !upright && (total.columns > 24 || !slanted)
+  const top = (upright ? size + 8 : steep ? across + 8 : across * SLANT + size) + 24
+  const spill = upright || steep ? 4 : across * SLANT  // of the last slanted label, to the right
   const plot = { x: box.x + left, y: box.y + top, width: box.width - left - spill, height: box.height - top - size / 2 }
   const side = { x: plot.width / (seen.columns[1] - seen.columns[0]), y: plot.height / (seen.rows[1] - seen.rows[0]) }
   const place = { x: (column) => plot.x + (column - seen.columns[0]) * side.x, y: (row) => plot.y + (row - seen.rows[0]) * side.y }
@@ -37,12 +43,13 @@ export function matrix({ numbers, palette, box, zoom, state, titles, marked = []
   const inside = [{
     type: "cells", x: place.x(window.columns[0]), y: place.y(window.rows[0]),
     width: side.x * (window.columns[1] - window.columns[0]), height: side.y * (window.rows[1] - window.rows[0]),
-    rows, columns, pixels: pixels(cells, numbers, palette, log, faded, columns),
+    rows, columns,
+    pixels: numbers.most === undefined ? pixels(cells, numbers, palette, log, faded, columns) : signedPixels(cells, numbers.most, palette),
   }]
   const exact = rows === window.rows[1] - window.rows[0] && columns === window.columns[1] - window.columns[0]
   if (exact && Math.min(side.x, side.y) >= GAPS_FROM) inside.push(...grid(seen, place, plot, palette))
   if (exact && side.x >= NUMBERS_FROM.width && side.y >= NUMBERS_FROM.height) {
-    inside.push(...values({ ...numbers, columns, window }, seen, place, side, palette, log))
+    inside.push(...values({ ...numbers, columns, window }, seen, place, side, palette, log, numbered))
   }
   for (const [row, column] of marked) {
     inside.push({ type: "rect", x: place.x(column), y: place.y(row), width: side.x, height: side.y, stroke: palette.text, lineWidth: 2.5 })
@@ -61,14 +68,14 @@ export function matrix({ numbers, palette, box, zoom, state, titles, marked = []
     { type: "rect", ...plot, stroke: palette.blocked },
     { type: "text", x: plot.x + plot.width / 2, y: box.y + 8, text: titles.keys, anchor: "middle", size: 12.5, fill: palette.faint },
     { type: "text", x: box.x + 8, y: plot.y + plot.height / 2, text: titles.queries, anchor: "middle", size: 12.5, fill: palette.faint, angle: -90 },
-    ...labelled(total.rows, seen.rows, side.y, bold.row).map((index) => row(index, name(labelOf(numbers, "row", index)))),
-    ...labelled(total.columns, seen.columns, upright || steep ? side.x : side.x * 0.71, bold.column).map((index) => column(index, name(labelOf(numbers, "column", index)))),
+    ...labelled(total.rows, seen.rows, side.y, apart, bold.row, !numbers.queries).map((index) => row(index, name(labelOf(numbers, "row", index)))),
+    ...labelled(total.columns, seen.columns, upright || steep ? side.x : side.x * SLANT, apart, bold.column, !numbers.keys).map((index) => column(index, name(labelOf(numbers, "column", index)))),
   ]
   const at = (x, y) => {
     if (x < plot.x || y < plot.y || x >= plot.x + plot.width || y >= plot.y + plot.height) return null
     return { row: Math.floor(seen.rows[0] + (y - plot.y) / side.y), column: Math.floor(seen.columns[0] + (x - plot.x) / side.x) }
   }
-  return { items, at, plot, seen }
+  return { items, at, plot, seen, slanted: !upright && !steep }
 }
 
 // How many queries and keys there are, in view or not.
@@ -99,14 +106,25 @@ export function token(special, text, palette, state) {
 }
 
 // Which places have a label: all that are in view, or every second, third … and the last; and the one pointed at.
-function labelled(length, [from, to], pitch, pointed) {
+// Where they are called by their numbers, those with round ones.
+function labelled(length, [from, to], pitch, apart, pointed, numbered) {
   const first = Math.max(0, Math.ceil(from - 0.5)), last = Math.min(length, Math.floor(to + 0.5)) - 1
-  const step = Math.max(1, Math.ceil(LABEL_PITCH / pitch), Math.ceil((last - first + 1) / MOST_LABELS))
-  const places = []
-  for (let index = Math.ceil(first / step) * step; index <= last - step; index += step) places.push(index)
-  places.push(last)
+  const least = Math.max(1, Math.ceil(apart / pitch), Math.ceil((last - first + 1) / MOST_LABELS))
+  const places = numbered ? roundNumbers(first, last, least) : []
+  if (!numbered) {
+    for (let index = Math.ceil(first / least) * least; index <= last - least; index += least) places.push(index)
+    places.push(last)
+  }
   if (pointed === undefined || places.includes(pointed)) return places
-  return [...places.filter((index) => Math.abs(index - pointed) * pitch >= LABEL_PITCH), pointed]
+  return [...places.filter((index) => Math.abs(index - pointed) * pitch >= apart), pointed]
+}
+
+// Places from first to last, at least so far apart, whose numbers (one more) are multiples of 1, 2, 5, 10, 20, 50 …; and 1.
+function roundNumbers(first, last, apart) {
+  const ten = 10 ** Math.floor(Math.log10(apart)), step = ten * [1, 2, 5, 10].find((times) => ten * times >= apart)
+  const places = first === 0 && step > apart ? [0] : []
+  for (let number = Math.ceil((first + 1) / step) * step; number <= last + 1; number += step) places.push(number - 1)
+  return places
 }
 
 function grid(seen, place, plot, palette) {
@@ -121,16 +139,17 @@ function grid(seen, place, plot, palette) {
 }
 
 // The large numbers, written into their cells.
-function values({ cells, columns, window, low, high }, seen, place, side, palette, log) {
-  const written = []
+function values({ cells, columns, window, low, high, most }, seen, place, side, palette, log, numbered) {
+  const written = [], size = Math.max(NUMBERED.size, Math.min(numbered.size, side.y * 0.5, side.x / 3.2))
   const within = (edges, whole) => [Math.max(whole[0], Math.floor(edges[0])), Math.min(whole[1], Math.ceil(edges[1]))]
   const [top, bottom] = within(seen.rows, window.rows), [left, right] = within(seen.columns, window.columns)
   for (let row = top; row < bottom; row++) {
     for (let column = left; column < right; column++) {
       const value = cells[(row - window.rows[0]) * columns + column - window.columns[0]]
-      const part = share(value, { low, high }, log)
-      if (!(part >= SMALLEST_NUMBER)) continue
-      written.push({ type: "text", x: place.x(column + 0.5), y: place.y(row + 0.5), text: value.toFixed(2), size: 12, anchor: "middle", fill: readable(part, palette) })
+      const part = most === undefined ? share(value, { low, high }, log) : share(Math.abs(value), { low: 0, high: most })
+      if (!(part >= numbered.least)) continue
+      const fill = readable(part, value < 0 && most !== undefined ? { ...palette, strong: palette.negative } : palette)
+      written.push({ type: "text", x: place.x(column + 0.5), y: place.y(row + 0.5), text: number(value, numbered.digits), size, anchor: "middle", fill })
     }
   }
   return written

@@ -2,6 +2,7 @@
 
 import { unpack } from "./unpack.js"
 
+const LONGEST = 4000  // characters of a question in an address; a longer one is sent apart
 const KEPT_CELLS = 8_000_000  // of all kept heads together; 32 MB
 
 export class Numbers {
@@ -40,19 +41,26 @@ export class Numbers {
   }
 
   async fetch(key) {
-    const response = await fetch(`${this.address}/${key}`)
+    const [what, asked] = key.split(/\?(.*)/s)
+    const response = await (key.length < LONGEST ? fetch(`${this.address}/${key}`) : fetch(`${this.address}/${what}`, { method: "POST", body: asked }))
     if (response.status === 410) this.gone()
-    if (!response.ok) throw new Error(`${key}: ${response.status}`)
+    if (!response.ok) throw new Error(`${key.slice(0, 200)}: ${response.status}`)
     return unpack(await response.arrayBuffer())
   }
 
   forget() {
     let cells = 0
     for (const [key, entry] of [...this.kept].reverse()) {
-      cells += entry.cells?.length ?? 0
+      cells += size(entry)
       if (cells > KEPT_CELLS) this.kept.delete(key)
     }
   }
+}
+
+// How many cells all arrays have together, however deep in an entry they lie.
+function size(entry) {
+  if (ArrayBuffer.isView(entry)) return entry.length
+  return entry && typeof entry === "object" ? Object.values(entry).reduce((sum, one) => sum + size(one), 0) : 0
 }
 
 function name(what, asked) {

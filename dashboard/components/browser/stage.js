@@ -5,6 +5,7 @@ import { paint, svg } from "./draw.js"
 
 const ZOOM_STEP = 1.25
 const SMALLEST_WINDOW = 4  // cells
+const STROKE_STEP = 4  // pixels between two places that a quick stroke touches
 
 export class Stage {
   // change: called with what a click selects. redraw: called when the pointer or the zoom wants another picture.
@@ -95,15 +96,14 @@ export class Stage {
     if (target?.select) this.change(target.select)
   }
 
-  // Dragging moves what is zoomed into.
+  // Dragging paints where a picture can be painted in, and moves what is zoomed into elsewhere.
   grab(event) {
     this.moved = false
+    if (this.picture?.stroke && event.button === 0) return this.stroke(event)
     if (!this.zoom || event.button !== 0) return
     const start = { x: event.clientX, y: event.clientY, zoom: this.zoom }
     const { plot } = this.picture
-    this.grabbed = true
-    this.canvas.setPointerCapture(event.pointerId)
-    this.canvas.onpointermove = ({ clientX, clientY }) => {
+    this.follow(event, ({ clientX, clientY }) => {
       if (Math.hypot(clientX - start.x, clientY - start.y) < 4 && !this.moved) return
       this.moved = true
       const by = (from, [first, last], length) => ((from) * (last - first)) / length
@@ -111,11 +111,37 @@ export class Stage {
         rows: start.zoom.rows.map((edge) => edge + by(start.y - clientY, start.zoom.rows, plot.height)),
         columns: start.zoom.columns.map((edge) => edge + by(start.x - clientX, start.zoom.columns, plot.width)),
       })
+    })
+  }
+
+  stroke(event) {
+    let last = event, begun = false
+    const touch = (at) => {
+      const target = this.target(at)
+      if (target) this.picture.stroke(target, !begun)
+      begun ||= Boolean(target)
     }
-    this.canvas.onpointerup = () => {
+    this.tip.hidden = true
+    touch(event)
+    this.follow(event, (moved) => {
+      const parts = Math.ceil(Math.hypot(moved.clientX - last.clientX, moved.clientY - last.clientY) / STROKE_STEP)
+      for (let part = 1; part <= parts; part++) {
+        const between = (name) => last[name] + ((moved[name] - last[name]) * part) / parts
+        touch({ clientX: between("clientX"), clientY: between("clientY") })
+      }
+      last = moved
+    })
+  }
+
+  // Say where the pointer goes until it is let go.
+  follow(event, move) {
+    this.grabbed = true
+    this.canvas.setPointerCapture(event.pointerId)
+    this.canvas.onpointermove = move
+    this.canvas.onpointerup = this.canvas.onpointercancel = () => {
       this.grabbed = false
       this.canvas.onpointermove = (moved) => this.point(moved)
-      this.canvas.onpointerup = null
+      this.canvas.onpointerup = this.canvas.onpointercancel = null
     }
   }
 

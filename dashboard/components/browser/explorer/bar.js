@@ -5,15 +5,15 @@ import { filled } from "../words.js"
 import { VIEWS } from "./views/index.js"
 
 const FAR = ["heat", "heads"]  // the views of a long text
+const NEAR = Object.keys(VIEWS)
 
 export class Bar {
   // change: called with what a viewer changed. actions: save(), zoom(by; nothing for all).
   constructor(run, words, change, actions) {
     this.run = run
     const named = (name, values) => values.map((value) => [value, words[`${name}.${value}`]])
-    const views = Object.keys(VIEWS)
     this.shown = {
-      view: choice(words["view"], named("view", views), (view) => change({ view })),
+      view: choice(words["view"], named("view", NEAR), (view) => change({ view })),
       kind: choice(words["kind"], named("kind", run.kinds.map((one) => one.kind)), (kind) => change({ kind })),
       mean: toggle(words["mean"], (on) => change({ head: on ? "mean" : this.lastHead ?? 0 })),
       scale: choice(words["scale"], named("scale", ["linear", "log", "score"]), (scale) => change({ scale })),
@@ -27,11 +27,13 @@ export class Bar {
       kind, choice(words["rows"], named("rows", ["read", "predicted"]), (rows) => change({ [`${kind}_rows`]: rows })),
     ]))
     this.sliders = element("div", { className: "sliders" })
-    this.makeSliders = (kind, layer) => {
-      const { heads } = run.kind(kind)
-      this.layer = slider(filled(words["layer"], { most: heads.length }), heads.length, (at) => change({ layer: at - 1 }))
-      this.head = slider(filled(words["head"], { most: heads[layer] }), heads[layer], (at) => change({ head: at - 1 }))
-      this.sliders.replaceChildren(this.layer.element, this.head.element)
+    // A slider of another length only where that is needed: one that is replaced while it is dragged lets go.
+    this.lengthen = (name, most) => {
+      if (this[name]?.most === most) return
+      const made = slider(filled(words[name], { most }), most, (at) => change({ [name]: at - 1 }))
+      if (this[name]) this[name].element.replaceWith(made.element)
+      else this.sliders.append(made.element)
+      this[name] = { ...made, most }
     }
     const { view, kind, mean, scale, measure, unit, over, special, spaces } = this.shown
     this.pool = choice(words["pool"], named("pool", ["max", "mean"]), (pool) => change({ pool }))
@@ -42,32 +44,35 @@ export class Bar {
       button(words["picture.closer"], () => actions.zoom(1 / 1.5), { sign: "+" }),
       button(words["picture.farther"], () => actions.zoom(1.5), { sign: "−" }),
       button(words["picture.reset"], () => actions.zoom(null), { sign: "⤢" }))
-    const save = element("div", { className: "control buttons" }, button(words["picture.save"], actions.save, { sign: "⤓" }))
+    this.save = element("div", { className: "control buttons" }, button(words["picture.save"], actions.save, { sign: "⤓" }))
     this.elements = [
-      element("div", { className: "row" }, view.element, element("div", { className: "end" }, more, this.zoom, save)),
-      element("div", { className: "row" }, kind.element, this.sliders, mean.element, this.rows.decoder.element, this.rows.cross.element, this.pool.element, this.own),
+      element("div", { className: "row" }, view.element, this.own, element("div", { className: "end" }, more, this.zoom, this.save)),
+      element("div", { className: "row" }, kind.element, this.sliders, mean.element, this.rows.decoder.element, this.rows.cross.element, this.pool.element),
     ]
   }
 
   show(state) {
-    const sizes = `${state.kind} ${state.layer in this.run.kind(state.kind).heads ? this.run.kind(state.kind).heads[state.layer] : 0}`
-    if (sizes !== this.sizes) this.makeSliders(state.kind, state.layer)
-    this.sizes = sizes
+    const { heads: counts, long, paths } = this.run.kind(state.kind)
+    this.lengthen("layer", counts.length)
+    this.lengthen("head", counts[state.layer])
     if (state.head !== "mean") this.lastHead = state.head
     for (const name of ["view", "kind", "scale", "measure", "unit", "over", "special", "spaces"]) this.shown[name].show(state[name])
     this.shown.mean.show(state.head === "mean")
     this.layer.show(state.layer + 1)
+    this.layer.element.title = paths[state.layer]
     this.head.show((state.head === "mean" ? this.lastHead ?? 0 : state.head) + 1, state.head === "mean")
     for (const [kind, control] of Object.entries(this.rows)) {
-      control.element.hidden = kind !== state.kind
+      control.element.hidden = kind !== state.kind || !this.run.predicts
       control.show(state[`${kind}_rows`])
     }
-    const long = Boolean(this.run.kind(state.kind).long)
     this.shown.over.element.hidden = long || state.unit === "piece"
-    this.shown.view.only(long ? FAR : null)
+    this.shown.view.only(long ? FAR : this.run.predicts ? NEAR : NEAR.filter((view) => view !== "steps"))
+    this.shown.measure.element.hidden = !this.run.norms
     if (long && !FAR.includes(state.view)) this.shown.view.show("heat")
-    this.zoom.hidden = !(long || VIEWS[state.view].zooms)
-    this.pool.element.hidden = !long
+    const view = VIEWS[state.view], far = long && state.view !== "heads"
+    this.zoom.hidden = !(far || view.zooms)
+    this.save.hidden = Boolean(view.server) && !long
+    this.pool.element.hidden = !far
     this.pool.show(state.pool)
     for (const name of ["unit", "special"]) this.shown[name].element.hidden = long  // tokens as they ran
     const own = (long ? null : this.extras[state.view]) ?? []

@@ -6,36 +6,34 @@ import { element } from "../controls.js"
 import { totals } from "../matrix.js"
 import { Numbers } from "../numbers.js"
 import { Overview } from "./overview.js"
+import { Page } from "../page.js"
 import { PairPanel } from "./pair/panel.js"
 import { Run } from "./run.js"
 import { Sentence } from "./sentence.js"
 import { Stage } from "../stage.js"
 import { VIEWS, far } from "./views/index.js"
+import { sideOfPicked } from "./views/text.js"
 
-const SETTLED = 250  // milliseconds without a change, after which Python is told
-const ZOOMED = 120  // and after which the part of a long text that is in view is asked for
-const darkness = window.matchMedia("(prefers-color-scheme: dark)")
+const ZOOMED = 120  // milliseconds without a change, after which the part of a long text that is in view is asked for
 
-export class Explorer {
+export class Explorer extends Page {
   constructor(host) {
-    this.host = host
+    super(host)
     this.main = new Stage((changes) => this.set(changes), () => this.draw())
     this.overview = new Overview(this)
     this.pair = new PairPanel(this)
     this.sentence = new Sentence()
     this.controls = element("div", { className: "controls" })
     this.body = element("div", { className: "body" }, this.main.element, this.overview.element, this.pair.element)
+    this.sentence.element.prepend(this.overview.progress)
     host.append(this.controls, this.body, this.sentence.element)
-    this.turned = () => this.draw()
-    darkness.addEventListener("change", this.turned)
   }
 
-  // What Python says after each of its runs. The state is the browser's own, unless the address led elsewhere.
+  // What Python says after each of its runs.
   receive(data) {
     const newRun = data.run.key !== this.run?.key || data.run.language !== this.run.language
     if (newRun) this.begin(data)
-    if (data.revision !== this.revision) this.wanted = { ...data.state }
-    this.revision = data.revision
+    this.follow(data)
     this.state = this.run.fitted(this.wanted)  // what was wanted comes back with a run that has it
     this.bar.show(this.state)
     if (newRun) this.overview.begin()
@@ -56,7 +54,7 @@ export class Explorer {
   }
 
   get themed() {
-    return this.palettes[darkness.matches ? "dark" : "light"]
+    return this.palettes[this.theme]
   }
 
   get palette() {
@@ -76,36 +74,24 @@ export class Explorer {
       this.main.zoom = null
       this.wanted = { ...this.wanted, pair: null, picked: [], ...changes }
     }
+    if (sideOfPicked(this.wanted) !== sideOfPicked(before) && !this.run.isOneText(before)) this.wanted.picked = []  // no other tokens
     if (other("view")) this.main.zoom = this.main.hovered = null
     this.state = this.run.fitted(this.wanted)
     this.bar.show(this.state)
     this.draw()
     if (["measure", "unit", "special", "over", "cross_rows", "decoder_rows"].some(other)) this.overview.begin()
-    clearTimeout(this.telling)
-    this.telling = setTimeout(() => this.toPython.setStateValue("state", this.wanted), other("view") ? 0 : SETTLED)
+    this.tell(other("view"))
   }
 
-  // Paint at once if the numbers are here; else when they come, unless something else is wanted by then.
   async draw() {
-    const drawing = (this.drawing = {})
     const { view, wanted } = this.needs()
-    const here = wanted.map(([what, asked]) => this.numbers.here(what, asked))
-    if (!here.includes(undefined)) return this.paint(view, here)
-    const behind = setTimeout(() => { this.host.dataset.waiting = "" }, SETTLED)
-    try {
-      if (view === far) {
-        if (this.near(wanted[0][1])) this.show(view, [this.last.numbers])
-        await new Promise((later) => setTimeout(later, ZOOMED))
-        if (drawing !== this.drawing) return
-      }
-      const came = await Promise.all(wanted.map(([what, asked]) => this.numbers.get(what, asked)))
-      if (drawing === this.drawing) this.paint(view, came)
-    } catch (error) {
-      if (drawing === this.drawing) this.fail(error)
-    } finally {
-      clearTimeout(behind)
-      if (drawing === this.drawing) delete this.host.dataset.waiting
-    }
+    await this.painted(wanted, (came) => this.paint(view, came), view === far ? () => this.meanwhile(wanted[0][1]) : null)
+  }
+
+  // Until the part of a long text that is in view has come, what was painted last stands for it.
+  async meanwhile(asked) {
+    if (this.near(asked)) this.show(far, [this.last.numbers])
+    await new Promise((later) => setTimeout(later, ZOOMED))
   }
 
   // The view, and the numbers it is drawn from: [what, asked] each, the selected head's first.
@@ -113,7 +99,8 @@ export class Explorer {
     const { state, run } = this
     if (run.kind(state.kind).long) {
       const view = state.view === "heads" ? VIEWS.heads : far
-      return { view, wanted: [["window", far.asked(run, state, this.main.zoom)]] }
+      const shown = view === far ? state : { ...state, pool: "max" }  // as in the small pictures
+      return { view, wanted: [["window", far.asked(run, shown, this.main.zoom)]] }
     }
     const view = VIEWS[state.view]
     const wanted = view.requests(state, run).map((one) => ["head", run.asked(one, state)])
@@ -130,11 +117,11 @@ export class Explorer {
     if (view === far) this.last = { numbers: came[0], asked: this.needs().wanted[0][1] }
     this.body.hidden = Boolean(view.server)
     this.pair.element.hidden = Boolean(view.wide) || !this.pair.ready()
-    this.overview.element.hidden = Boolean(view.wide) || !this.pair.element.hidden
+    this.overview.element.hidden = Boolean(view.wide || view.alone) || !this.pair.element.hidden
     if (!view.server && !this.show(view, came)) return
     this.overview.draw()
     this.pair.draw()
-    this.sentence.show(came[0], this.state, this.run, this.words, this.palette)
+    this.sentence.show(came[0], this.state, this.run, this.words, this.palette, !view.server)
     this.host.dataset.view = this.state.view
     this.host.dataset.shown = this.run.name(this.state)
     if (view !== far) this.ahead()
@@ -170,8 +157,7 @@ export class Explorer {
   }
 
   close() {
-    darkness.removeEventListener("change", this.turned)
-    clearTimeout(this.telling)
+    super.close()
     this.main.close()
     this.overview.close()
     this.pair.close()

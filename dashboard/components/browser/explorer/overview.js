@@ -10,7 +10,7 @@ export class Overview {
     this.explorer = explorer
     this.stage = new Stage((changes) => explorer.set(changes), () => this.draw())
     this.progress = element("div", { className: "progress", hidden: true })
-    this.element = element("div", { className: "side" }, this.stage.element, this.progress)
+    this.element = element("div", { className: "side" }, this.stage.element)
     this.numbers = null
   }
 
@@ -19,12 +19,12 @@ export class Overview {
     const { explorer } = this, { run, state, numbers } = explorer
     const asking = (this.asking = {})
     this.progress.hidden = true
-    if (run.key !== this.shows) this.numbers = { kinds: run.kinds.map(({ kind }) => empty(run.kind(kind))) }  // no other run's heads
+    if (run.key !== this.shows) this.numbers = { kinds: run.kinds.map(({ kind }) => empty(kind)) }  // no other run's heads
     this.shows = run.key
     try {
       const short = run.kinds.some((one) => !one.long) ? await numbers.get("heads", this.asked(run, state)) : { kinds: [] }
       if (asking !== this.asking) return
-      this.numbers = { kinds: run.kinds.map(({ kind, long }) => (long ? empty(run.kind(kind)) : short.kinds.find((one) => one.kind === kind))) }
+      this.numbers = { kinds: run.kinds.map(({ kind, long }) => (long ? empty(kind) : short.kinds.find((one) => one.kind === kind))) }
       explorer.draw()
       explorer.host.dataset.overview = JSON.stringify(this.asked(run, state))
       await this.oneByOne(asking)
@@ -43,22 +43,23 @@ export class Overview {
   async oneByOne(asking) {
     const { explorer } = this, { run, state, numbers, words } = explorer
     const long = this.numbers.kinds.filter((one) => run.kind(one.kind).long)
-    const all = long.reduce((sum, one) => sum + one.layers * one.heads, 0)
+    const all = long.flatMap((one) => run.kind(one.kind).heads).reduce((sum, count) => sum + count, 0)
     if (!all) return
     const says = element("span"), stop = button(words["overview.stop"], () => { this.asking = null; this.progress.hidden = true })
     this.progress.replaceChildren(says, stop)
     this.progress.hidden = false
     let done = 0
     for (const one of long) {
-      for (let place = 0; place < one.layers * one.heads; place++) {
-        says.textContent = filled(words["overview.progress"], { done, all })
-        const asked = { kind: one.kind, layer: Math.floor(place / one.heads), head: place % one.heads, quantity: state.measure }
-        const tile = await numbers.get("tile", asked)
-        if (asking !== this.asking) return
-        one.tiles[place] = tile.cells
-        Object.assign(one, { rows: tile.rows, columns: tile.columns })
-        done += 1
-        explorer.draw()
+      for (const [layer, count] of run.kind(one.kind).heads.entries()) {
+        for (let head = 0; head < count; head++) {
+          says.textContent = filled(words["overview.progress"], { done, all })
+          const tile = await numbers.get("tile", { kind: one.kind, layer, head, quantity: state.measure })
+          if (asking !== this.asking) return
+          one.tiles[run.place(one.kind, layer, head)] = tile.cells
+          one.sizes[layer] = [tile.rows, tile.columns]
+          done += 1
+          explorer.draw()
+        }
       }
     }
     this.progress.hidden = true
@@ -80,6 +81,6 @@ export class Overview {
 }
 
 // A kind of which no head has come yet.
-function empty({ kind, heads: counts }) {
-  return { kind, layers: counts.length, heads: counts[0], rows: 1, columns: 1, tiles: [], strongest: [] }
+function empty(kind) {
+  return { kind, sizes: [], tiles: [], strongest: [] }
 }

@@ -3,7 +3,8 @@
 import { filled } from "../words.js"
 
 export class Run {
-  // given: { key, address, language, kinds: [{ kind, heads: [of each layer], queries, keys, long }] }, from Python.
+  // given, from Python: { key, address, language, steps, norms: whether ‖value‖ is known, opened: whether it is a
+  // recording from a file, kinds: [{ kind, queries, keys, long, and of each layer: heads, sizes, paths }] }.
   constructor(given, words) {
     Object.assign(this, given)
     this.words = words
@@ -13,9 +14,25 @@ export class Run {
     return this.kinds.find((one) => one.kind === name)
   }
 
-  // How decoder rows are named: by the token read or by the one predicted.
+  // Whether it is known what each row is to predict.
+  get predicts() {
+    return this.steps > 0
+  }
+
+  // How rows are named: a decoder's by the token read or by the one predicted.
   naming(kind, state) {
-    return kind === "encoder" ? "read" : state[`${kind}_rows`]
+    return state[`${kind}_rows`] ?? "read"
+  }
+
+  // Whether queries and keys are the same tokens under the same names.
+  isOneText({ kind, layer, ...state }) {
+    const [queries, keys] = this.kind(kind).sizes[layer]
+    return kind !== "cross" && queries === keys && this.naming(kind, state) === "read"
+  }
+
+  // Where a head stands among all of its kind.
+  place(kind, layer, head) {
+    return this.kind(kind).heads.slice(0, layer).reduce((sum, count) => sum + count, head)
   }
 
   axes(kind, state) {
@@ -50,6 +67,9 @@ export class Run {
     const { heads } = this.kind(kind)
     const layer = Math.min(state.layer, heads.length - 1)
     const head = state.head === "mean" ? "mean" : Math.min(state.head, heads[layer] - 1)
-    return { ...state, kind, layer, head, heads: state.heads.filter((one) => one < heads[layer]) }
+    const fitted = { ...state, kind, layer, head, heads: state.heads.filter((one) => one < heads[layer]) }
+    if (!this.norms) fitted.measure = "weight"
+    if (!this.predicts) Object.assign(fitted, { decoder_rows: "read", cross_rows: "read", view: state.view === "steps" ? "heat" : state.view })
+    return fitted
   }
 }

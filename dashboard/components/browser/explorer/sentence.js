@@ -10,15 +10,23 @@ export class Sentence {
     this.element = element("div", {}, this.says, this.legend)
   }
 
-  show(numbers, state, run, words, palette) {
+  // coloured: whether there is a picture, whose colours mean something.
+  show(numbers, state, run, words, palette, coloured) {
     this.says.replaceChildren(...numbers.caption.map(([text, strong]) => element(strong ? "b" : "span", { text })))
     this.element.style.setProperty("--strong", palette.strong)
-    const legend = [filled(words[`legend.${numbers.quantity}`], { low: digits(numbers.low), high: digits(numbers.high) })]
-    if (numbers.pool) legend.push(words[`legend.pool.${numbers.pool}`])
-    if (state.scale === "log") legend.push(words["legend.log"])
-    if (numbers.cells.some(Number.isNaN)) legend.push(words["legend.blocked"])
+    const legend = coloured ? this.colours(numbers, state, words) : []
     if (state.spaces && [numbers.queries, numbers.keys].some((labels) => labels?.some((label) => label.includes("▁")))) legend.push(words["legend.space"])
+    const path = run.kind(state.kind).paths[state.layer]
+    if (run.opened && path) legend.push(filled(words["legend.module"], { path }))
     this.legend.replaceChildren(element("span", { text: legend.join(" · ") }), ...this.badges(numbers, state, run, words))
+  }
+
+  colours(numbers, state, words) {
+    const said = [filled(words[`legend.${numbers.quantity}`], { low: digits(numbers.low), high: digits(numbers.high) })]
+    if (numbers.pool) said.push(words[`legend.pool.${numbers.pool}`])
+    if (state.scale === "log") said.push(words["legend.log"])
+    if (numbers.cells.some(Number.isNaN)) said.push(words["legend.blocked"])
+    return said
   }
 
   // What is no longer what the model computed, in so many words.

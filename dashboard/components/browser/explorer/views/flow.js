@@ -4,7 +4,7 @@ import { textWidth } from "../../draw.js"
 import { fitted } from "../../words.js"
 import { inOrder, runsFrom } from "./spacing.js"
 
-const SIZES = { least: 5, most: 26 }  // pixels of text
+const SIZES = { least: 5, most: 36 }  // pixels of text
 const LINE = 1.8, BOX = 1.45  // heights, as multiples of the text's size
 const SPACE = 0.3, PAD = 0.05  // widths, likewise
 

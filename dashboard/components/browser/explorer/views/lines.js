@@ -1,6 +1,6 @@
 // Two columns of tokens and a line for each pair: one head, or several at once.
 
-import { lineOf } from "./colours_of_heads.js"
+import { lineOf } from "../../line_colours.js"
 import { columns, labelled, labels } from "./columns.js"
 import { FAINTEST, joint, partOf } from "./strands.js"
 import { drawn, linesControls, toggled } from "./lines_controls.js"

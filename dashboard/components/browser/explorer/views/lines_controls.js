@@ -1,7 +1,7 @@
 // Which heads and tokens the lines view draws, and the controls that say so.
 
 import { button, choice, several } from "../../controls.js"
-import { cssColour } from "./colours_of_heads.js"
+import { cssColour } from "../../line_colours.js"
 
 const MOST = 16  // heads, and tokens, at once; Python takes no more
 

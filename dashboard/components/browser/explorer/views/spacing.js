@@ -5,7 +5,6 @@ import { shown } from "../../words.js"
 const UNSPACED = /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\u{20000}-\u{3ffff}]/u
 const CLOSING = /^[\p{Pe}\p{Pf}.,;:!?%…،؛؟。，、！？：；％]/u
 const OPENING = /[\p{Ps}\p{Pi}]$/u
-const QUOTE = /^["']$/
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/
 const LEFT_TO_RIGHT = /[\p{L}\p{N}]/u
 const ARABIC = /[\u0620-\u064a\u066e-\u06d3\u0750-\u077f]/
@@ -15,10 +14,11 @@ const LINE_BREAK = "⏎"
 
 const first = (text) => [...text][0] ?? "", last = (text) => [...text].at(-1) ?? ""
 
-// tokens: [{ text: as it is drawn, space: whether one stands before it, breakable: whether a line may begin with it,
-// ends: whether the line ends after it, direction: ltr, rtl or neutral }]
-export function spaced(labels, special, state) {
-  const space = spaces(labels, special, state)
+// spaces: which tokens have a space before them; special ones stand apart in any case.
+// Returns [{ text: as it is drawn, space: whether one stands before it, breakable: whether a line may begin with it, ends:
+// whether the line ends after it, direction: ltr, rtl or neutral }].
+export function spaced(labels, special, spaces, state) {
+  const space = labels.map((_, index) => index > 0 && (spaces[index] || special[index] || special[index - 1]))
   return labels.map((label, index) => {
     const before = labels[index - 1] ?? "", after = labels[index + 1] ?? ""
     const within = UNSPACED.test(first(label)) || UNSPACED.test(last(before))
@@ -29,28 +29,6 @@ export function spaced(labels, special, state) {
       ends: label.endsWith(LINE_BREAK),
       direction: RIGHT_TO_LEFT.test(label) ? "rtl" : LEFT_TO_RIGHT.test(label) && !special[index] ? "ltr" : "neutral",
     }
-  })
-}
-
-// Pieces and characters say where a word begins. Words and plain names do not: there it is guessed as people write.
-function spaces(labels, special, { unit }) {
-  const signed = unit !== "word" && labels.some((label) => label.startsWith("▁"))
-  const texts = labels.filter((_, index) => !special[index])
-  const letters = texts.every((label) => [...label].length === 1 && !/\d/.test(label))
-  const quotes = {}
-  let opened = false
-  return labels.map((label, index) => {
-    const before = labels[index - 1]
-    const afterOpening = opened
-    opened = false
-    if (QUOTE.test(label)) opened = (quotes[label] = (quotes[label] ?? 0) + 1) % 2 === 1
-    if (before === undefined) return false
-    if (special[index] || special[index - 1]) return true
-    if (signed) return label.startsWith("▁")
-    if (letters) return false
-    if (afterOpening || OPENING.test(before) || (QUOTE.test(label) ? !opened : CLOSING.test(label))) return false
-    if (UNSPACED.test(first(label)) || UNSPACED.test(last(before))) return false
-    return unit === "word" || /^\d+$/.test(label) || (label.length > 1 && before.length > 1)
   })
 }
 

@@ -1,10 +1,10 @@
 // Decoding, step by step: what was read and predicted and how likely it was, and where every head looked meanwhile.
 
+import { player } from "../../player.js"
+import { filled } from "../../words.js"
 import { beams } from "./steps/beams.js"
 import { chances } from "./steps/chances.js"
 import { boxes } from "./steps/layout.js"
-import { player } from "./steps/player.js"
-import { nothing } from "./steps/pieces.js"
 import { rows, unseen } from "./steps/rows.js"
 import { strip } from "./steps/strip.js"
 
@@ -25,7 +25,6 @@ export const steps = {
 
   picture({ heads, steps: told, state, run, palettes, width, height, words, hovered }) {
     const scene = { told, state, run, words, palettes, hovered, palette: palettes[state.kind], step: Math.min(state.step, run.steps - 1) }
-    if (!run.steps) return nothing(words["steps.none"], { x: 0, y: 0, width, height }, scene)
     const asked = steps.requests(state, run).map((one, place) => ({ ...one, numbers: heads[place] }))
     const found = told.beams[scene.step] ?? []
     const room = boxes(width, height, { steps: run.steps, candidates: found.length, kinds: kindsOf(run).length })
@@ -45,7 +44,11 @@ export const steps = {
     }
   },
 
-  controls: player,
+  controls(run, words, change) {
+    const made = player({ words, name: filled(words["steps.slider"], { count: run.steps }), go: (step) => change({ step }) })
+    const update = (state) => made.show(state.step, run.steps)
+    return [{ element: made.buttons, update }, { element: made.slider, update }]
+  },
 }
 
 function kindsOf(run) {

@@ -16,8 +16,8 @@ export const text = {
   requests: (state) => [{ kind: state.kind, layer: state.layer, head: state.head }],
 
   picture({ heads: [numbers], state, run, palettes, width, height, words, hovered }) {
-    const palette = palettes[state.kind], near = state.reading === "reads" ? "queries" : "keys", far = near === "queries" ? "keys" : "queries"
-    const sides = isOneText(run, state) ? [far] : ["queries", "keys"]
+    const palette = palettes[state.kind], near = sideOfPicked(state), far = near === "queries" ? "keys" : "queries"
+    const sides = run.isOneText(state) ? [far] : ["queries", "keys"]
     const picked = pick(numbers, near, state)
     const cell = (index) => (near === "queries" ? { row: picked, column: index } : { row: index, column: picked })
     const { texts, size } = arranged(sides, { numbers, state, run, width, height })
@@ -45,16 +45,15 @@ export const text = {
   },
 
   controls(run, words, change) {
-    let now
     const ways = ["reads", "read_by"].map((way) => [way, words[`text.${way}`]])
-    const reading = choice(words["text.shade"], ways, (way) => change({ reading: way, picked: isOneText(run, now) ? now.picked : [] }))
-    return [{ element: reading.element, update: (state) => reading.show((now = state).reading) }]
+    const reading = choice(words["text.shade"], ways, (way) => change({ reading: way }))
+    return [{ element: reading.element, update: (state) => reading.show(state.reading) }]
   },
 }
 
-// Whether queries and keys are the same tokens under the same names.
-function isOneText(run, state) {
-  return state.kind !== "cross" && run.naming(state.kind, state) === "read"
+// Picked tokens are queries, but here, where the text is shaded by who reads them, keys.
+export function sideOfPicked({ view, reading }) {
+  return view === "text" && reading === "read_by" ? "keys" : "queries"
 }
 
 // The picked token, or that of the strongest pair; null where there is none.
@@ -79,7 +78,7 @@ function valueAt({ cells, keys }, { row, column }) {
 
 // Where the texts stand, one above the other: { side, title, tokens, boxes } each.
 function arranged(sides, { numbers, state, run, width, height }) {
-  const all = sides.map((side) => spaced(numbers[side], numbers.special[side], state))
+  const all = sides.map((side) => spaced(numbers[side], numbers.special[side], numbers.spaced[side], state))
   const titled = sides.length > 1, axes = run.axes(state.kind, state)
   const room = height - HEADING.height - (titled ? 2 * TITLE.height + APART : 0)
   const size = fittingSize(all, width, room)

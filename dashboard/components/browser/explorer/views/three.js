@@ -7,6 +7,8 @@ const TITLE = 24, GAP = 18  // pixels
 const LABELS = { width: 110, height: 90 }  // what they take of a matrix's room, about
 
 export const three = {
+  alone: true,  // no overview beside it: three pictures need the room
+
   // The selected kind's first; of a kind with fewer layers or heads the last.
   requests: (state, run) => [...run.kinds]
     .sort((one, other) => (other.kind === state.kind) - (one.kind === state.kind))
