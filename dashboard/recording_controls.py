@@ -62,7 +62,7 @@ def _open(key: str, names: Collection[str]) -> None:
 def note_missing(names: Collection[str]) -> None:
     """Remember that a link names a recording that is not here: the box, drawn next, forgets it."""
     asked = st.query_params.get("checkpoint", "")
-    if "checkpoint" not in st.session_state and asked.endswith(ENDING) and asked not in names:
+    if asked.endswith(ENDING) and asked not in names:
         st.session_state[_MISSING] = asked
 
 

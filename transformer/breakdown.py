@@ -131,14 +131,14 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None, over: Literal["E", "F
     return explain
 
 
-def weighed(query: Tensor, key: Tensor, mask: Tensor, own: Literal["root", "mask"]) -> Explain:
+def weighed(query: Tensor, key: Tensor, mask: Tensor, own: Sign) -> Explain:
     """The way of a score: query · key / sqrt(D), and on to its weight.
 
     Args:
         query: (L, D)
         key: (S, D)
         mask: (L, S), what is added.
-        own: the sign of the line that gives the number.
+        own: the line that gives the number: ``root`` for the score, ``mask`` for what the softmax reads.
     """
     root = math.sqrt(query.size(-1))
 
@@ -148,7 +148,7 @@ def weighed(query: Tensor, key: Tensor, mask: Tensor, own: Literal["root", "mask
         score, added = total / root, float(mask[row, column])
         lines = [Line("sum", None, total), Line("root", root, score), Line("mask", added, score + added)]
         lines += _softmax((key @ query[row] / root + mask[row]).numpy(), column)
-        return Cell(tuple(lines), {"root": 1, "mask": 2}[own], terms)
+        return Cell(tuple(lines), [line.sign for line in lines].index(own), terms)
 
     return explain
 

@@ -47,8 +47,9 @@ def attention_steps(path: Path, recording: Recording, attention: Any, x: Tensor,
         recorded(recording.mask, head),
         recorded(recording.pattern, None),
     )
-    for name, tensor, own in (("scores", scores, "root"), ("mask", scores + mask, "mask")):
-        path.add(name, tensor, breakdown.weighed(query[head], key[head], mask, own), _OF_PATTERN, inside=True)  # type: ignore[arg-type]
+    for_scores, for_mask = (breakdown.weighed(query[head], key[head], mask, own) for own in ("root", "mask"))
+    path.add("scores", scores, for_scores, _OF_PATTERN, inside=True)
+    path.add("mask", scores + mask, for_mask, _OF_PATTERN, inside=True)
     path.add("softmax", pattern[head], breakdown.shared_out(scores + mask), _OF_PATTERN, inside=True)
 
     heads = pattern @ value  # (H, L, D)

@@ -58,7 +58,10 @@ def given(asked: Checkpoint, stream: str, text: str = "the cat sees the sea") ->
     module = asked.model.get_submodule(f"{stream}_positions")
     hook = module.register_forward_hook(lambda _, arguments, output: seen.append(output[0] - arguments[0][0]))
     with torch.inference_mode():
-        asked.model(source, source) if asked.config.architecture == "encoder-decoder" else asked.model(source)
+        if asked.config.architecture == "encoder-decoder":
+            asked.model(source, source.clamp(max=asked.config.target_vocabulary - 1))
+        else:
+            asked.model(source)
     hook.remove()
     return seen[0].numpy()
 

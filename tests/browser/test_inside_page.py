@@ -198,6 +198,22 @@ def test_of_many_terms_the_largest_are_shown_and_the_rest_is_counted(page, addre
     assert digits(results.sum() - results[places].sum()) in texts
 
 
+def test_what_is_wider_than_the_screen_is_drawn_from_the_largest_of_each_few(page, address):
+    open_inside(page, walked(address, checkpoint="en-zh", kind="encoder", layer=1, head=1, inside_step="linear1"))
+    values, row = cells(page), 2
+    plot, part = shown(page, "e.shown.picture.plot"), (row + 0.5) / len(values)
+    y, steps = plot["y"] + plot["height"] * part, int(plot["width"] * 2)
+    places = f"Array.from({{ length: {steps} }}, (_, at) => {plot['x']} + at / 2)"
+    found = shown(page, f"{places}.map((x) => e.shown.picture.at(x, {y}).select.cell)")
+    columns = [column for _, column in found]
+    assert {at for at, _ in found} == {row}
+    assert columns == sorted(columns)
+    assert len(set(columns)) < 0.7 * 1024 == 0.7 * values.shape[1]
+    assert int(np.abs(values[row]).argmax()) in columns
+    bins = np.unique(columns)
+    assert np.abs(values[row, bins]).mean() > 1.1 * np.abs(values[row]).mean()
+
+
 def test_what_is_blocked_is_said(page, address):
     open_inside(page, walked(address, kind="decoder", layer=1, head=1, inside_step="mask"))
     assert np.isnan(cells(page)).sum() == 5 * 4 / 2
@@ -268,9 +284,12 @@ def test_the_other_attention_of_a_decoder_layer_is_one_step(page, address):
     open_inside(page, walked(address, kind="decoder", layer=1, head=1, inside_step="cross_attention"))
     expect(page.locator(f"{INSIDE} .sentence")).to_contain_text("choose “cross” above")
     page.locator(INSIDE).get_by_role("radiogroup", name="Attention").get_by_text("cross").click()
-    until(page, "e.shown.state.kind === 'cross'")
+    until(page, "e.shown.state.kind === 'cross' && e.shown.step === 'norm'")
     assert "memory" in shown(page, "e.shown.way.steps.map((one) => one.name)")
     page.wait_for_url(lambda url: "kind=" not in url)  # as it begins
+    page.keyboard.press("ArrowRight")  # what was clicked does not keep the keys
+    until(page, "e.shown.step === 'memory'")
+    assert shown(page, "e.shown.state.kind") == "cross"
 
 
 def test_a_decoder_alone_is_walked_through(page, address):

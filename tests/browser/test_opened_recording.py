@@ -8,6 +8,7 @@ import torch
 from browsing import EXPLORER, cells, labels, link, open_page, painted, shown, slider, until
 from playwright.sync_api import Page, expect
 from small_recordings import NOTE, batch, home_made
+from test_value_norms import of_version_1
 
 from transformer.recording import Recording
 
@@ -57,6 +58,7 @@ def test_a_sentence_of_a_padded_batch_is_drawn_as_it_was_recorded(page, address,
             assert np.isnan(expected[:, -1]).all()  # the padding
     assert labels(page, "keys") == whole.key_tokens(site, 1, run=0)
     assert labels(page, "queries") == whole.query_tokens(site, 1, run=0)
+    until(page, "e.shown.picture.items.some((one) => one.text === 'queries: target, read')")
     expect(page.get_by_text("module: transformer.decoder.layers.0.multihead_attn")).to_be_visible()
     page.get_by_role("slider", name="Run (of 2)").press("ArrowRight")
     page.wait_for_url("**recording_run=2**")
@@ -86,12 +88,15 @@ def test_every_view_that_needs_no_model_opens(page, address, tmp_path):
 
 
 def test_what_was_wanted_comes_back_with_a_run_that_has_it(page, address, tmp_path):
-    open_page(page, link(address, checkpoint="small", view="steps"))
-    upload(page, saved(batch(), tmp_path / "a.safetensors"))
-    until(page, "e.shown.state.view === 'heat'")
+    open_page(page, link(address, checkpoint="small", view="steps", measure="norm"))
+    upload(page, of_version_1(batch(), tmp_path / "old.safetensors"))
+    until(page, "e.shown.state.view === 'heat' && e.shown.numbers[0].quantity === 'weight'")
+    page.locator(EXPLORER).get_by_text("Display").click()
+    assert offered(page, "Colours show")
+    assert not offered(page, "Measure")
     page.get_by_role("combobox", name="Checkpoint").click()
     page.get_by_role("option", name="small", exact=True).click()
-    until(page, "e.shown.state.view === 'steps'")
+    until(page, "e.shown.state.view === 'steps' && e.shown.numbers[0].quantity === 'norm'")
 
 
 def test_a_module_of_ones_own_with_layers_that_differ(page, address, tmp_path):

@@ -24,7 +24,7 @@ from dashboard.words import words_of
 from transformer.mask_rules import BLOCKED, PRESETS, Chosen, MaskRule
 
 EDITS = (
-    Edit("encoder", None, None, MaskRule(presets=(Chosen("window", (1, 2)), Chosen("causal")), combined="any")),
+    Edit("encoder", None, None, MaskRule(presets=(Chosen("window", (1.0, 2.0)), Chosen("causal")), combined="any")),
     Edit("cross", 0, 1, MaskRule(own=False, cells=((1, 2, BLOCKED), (1, 3, BLOCKED), (2, 0, -1.5))), renormalise=False),
 )
 CHOSEN = MaskLab(

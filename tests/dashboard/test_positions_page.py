@@ -21,6 +21,7 @@ def lab(**url: str):
 CHOSEN = Positions(
     view="rotation", values="free", width=128, length=200, base=500, layout="halves", dimensions=(0, 5, 127), curve=1,
     measure="cosine", pair=7, position=11, offset=-4, heads=3, past=True,
+    kind="encoder", layer=0, head="mean", way="scale", amount=7,
 )  # fmt: skip
 
 
@@ -38,8 +39,8 @@ def test_an_address_says_the_numbers_of_the_screen():
     assert LINK.to_address(Positions()) == {}
 
 
-def test_the_names_in_the_address_are_no_other_pages():
-    assert not set(LINK.names) & set(OF_ATTENTION.names)
+def test_the_address_shares_a_head_with_the_attention_page_and_no_other_name():
+    assert set(LINK.names) & set(OF_ATTENTION.names) == {"kind", "layer", "head"}
 
 
 def test_nonsense_in_a_link_is_passed_over():

@@ -103,6 +103,22 @@ def test_a_score_is_followed_to_its_weight(walked, data):
         assert one.terms.results.max() == 1
 
 
+@given(ways, st.data())
+def test_what_is_only_taken_says_from_where(walked, data):
+    projected, width = walked.step("projection").values, walked.sizes["D"]
+    at = data.draw(st.integers(0, 2))
+    head = walked.step("heads").values[at]
+    row, column = (data.draw(st.integers(0, size - 1)) for size in head.tensor.shape)
+    (line,) = head.explain(row, column).lines
+    assert projected[at].tensor[row, line.number - 1] == line.result == head.tensor[row, column]
+    (line,) = walked.step("joined").values[0].explain(0, line.number - 1).lines  # a column of the same head
+    assert (line.number - 1) * width <= walked.step("heads").values[0].explain(0, column).lines[0].number - 1
+    assert walked.step("heads").values[0].explain(0, column).lines[0].number <= line.number * width
+    if walked.steps[0].name == "ids":
+        ids, embedding = walked.step("ids"), walked.step("embedding").values[0]
+        assert embedding.explain(1, 2).lines[0].number == int(ids.tensor[1, 0])
+
+
 def test_by_hand():
     query, key = torch.tensor([[1.0, 2, 0, 1]]).double(), torch.tensor([[2.0, 1, 5, 0], [0, 0, 0, 2]]).double()
     mask = torch.tensor([[0.0, -1.0]]).double()

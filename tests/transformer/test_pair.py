@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from transformer import MultiheadAttention, TextTransformer, explain_pair, record, split_first_layer
 from transformer.decoding import decode
 from transformer.pair import FirstLayerSplit
+from transformer.positions import PositionalEncoding
 from transformer.recording import Attention, Recording, Run
 
 INF = math.inf
@@ -207,13 +208,16 @@ def test_the_parts_add_up_in_first_layers_and_stand_nowhere_else(architecture, p
 
 @functools.cache
 def busy_model(norm_first: bool, positions: str) -> TextTransformer:
-    return busy(small_model(norm_first=norm_first, positions=positions))
+    model = busy(small_model(norm_first=norm_first, positions="learned" if positions == "learned" else "sinusoidal"))
+    if positions == "halves":
+        model.source_positions = PositionalEncoding(24, base=50.0, layout="halves").eval()
+    return model
 
 
 @given(data=st.data())
 @torch.no_grad()
 def test_each_part_is_what_the_model_would_score_if_only_it_were_there(data):
-    norm_first, positions = data.draw(st.booleans()), data.draw(st.sampled_from(["sinusoidal", "learned"]))
+    norm_first, positions = data.draw(st.booleans()), data.draw(st.sampled_from(["sinusoidal", "learned", "halves"]))
     model = busy_model(norm_first, positions)
     ids = torch.tensor([data.draw(st.lists(st.integers(4, 280), min_size=1, max_size=6))])
     row, column = (data.draw(st.integers(0, ids.size(1) - 1)) for _ in range(2))

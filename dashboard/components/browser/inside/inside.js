@@ -12,6 +12,7 @@ import { StepList } from "./list.js"
 import { picture } from "./picture.js"
 import { Way } from "./way.js"
 
+const WITH_ARROWS = "input:not([type=checkbox])"  // what has a use of its own for arrow keys
 const KEYS = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }
 
 export class InsideLayer extends Page {
@@ -25,6 +26,7 @@ export class InsideLayer extends Page {
     this.body = element("div", { className: "body" }, this.list.element, element("div", { className: "walked" }, this.stage.element, this.code.element))
     this.ways = new WeakMap()
     host.append(this.controls, this.body, this.legend.element)
+    host.addEventListener("click", (event) => this.letGo(event))
     this.pressed = (event) => this.press(event)
     document.addEventListener("keydown", this.pressed)
   }
@@ -74,9 +76,15 @@ export class InsideLayer extends Page {
     if (next !== steps[place].name) this.set({ at: next })
   }
 
+  // A pointer leaves no focus behind on what would keep the arrow keys to itself.
+  letGo({ pointerType }) {
+    const root = this.host.getRootNode()
+    if (pointerType) setTimeout(() => { if (root.activeElement?.matches(WITH_ARROWS)) root.activeElement.blur() })
+  }
+
   press(event) {
     const path = event.composedPath(), [target] = path
-    const typing = ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName) || target.isContentEditable  // arrows are theirs
+    const typing = target.isContentEditable || target.matches?.(`textarea, select, ${WITH_ARROWS}`)
     const here = path.includes(this.host) || target === document.body
     if (!(event.key in KEYS) || !here || typing || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return
     event.preventDefault()

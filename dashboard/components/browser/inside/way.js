@@ -11,9 +11,10 @@ export class Way {
     Object.assign(this, given)
   }
 
-  // The step of a name, or the first where the walk has none of that name.
+  // The step of a name. Where this walk has an attention in steps that another has as a whole, the first of them; the
+  // very first where it has nothing of the kind.
   step(name) {
-    return this.steps.find((one) => one.name === name) ?? this.steps[0]
+    return this.steps.find((one) => one.name === name) ?? this.steps.find((one) => one.part === name) ?? this.steps[0]
   }
 
   place(name) {

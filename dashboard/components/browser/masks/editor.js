@@ -17,7 +17,7 @@ export function editor({ numbers, state, width, height, palette, words, run, hov
     const cell = drawn.at(x, y) ?? labelled(drawn, numbers, x, y)
     return cell && { hovered: cell, tip: tip(numbers, mask, taken, cell, words), cell }
   }
-  return { items: [...drawn.items, ...struck(taken, numbers, drawn, palette)], at, mask, taken, plot: drawn.plot }
+  return { items: [...drawn.items, ...struck(taken, numbers, drawn, palette)], at, mask, taken, plot: drawn.plot, slanted: drawn.slanted }
 }
 
 // A row or a column, where the pointer is at its token. Slanted ones lean to the right.
