@@ -104,8 +104,8 @@ def layer_numbers(batch: Batch, edits: tuple[Edit, ...], sentence: int) -> dict[
 def all_masks(batch: Batch, edits: tuple[Edit, ...], kind: Kind, layer: int, head: int) -> dict[str, Any]:
     """Every mask of the run as itself: its name, shape in letters, size, dtype, what it means, and cells.
 
-    It means ``padding``, ``none`` where nothing is padded and None is passed, ``flag``, or ``merged``: what the softmax of
-    the head receives, a picture for each sentence. Cells are float32, what is added to a score: -inf blocks, as
+    It means ``padding``; ``none`` where nothing is padded and None is passed; ``flag``; or ``merged``: what the softmax
+    of the head receives, a picture for each sentence. Cells are float32, what is added to a score: -inf blocks, as
     ``True`` does in a bool mask.
     """
     ran, inputs, pad_id = run(batch, edits), inputs_of(batch), batch.asked.config.pad_id

@@ -22,6 +22,7 @@ import { wordsChanged } from "./words_changed.js"
 
 // What stands beside the mask: what it asks the server for, beside the masks and patterns, and how it is drawn. What takes
 // long comes later: the picture does not wait for it.
+const OF_HEAD = ["masked", "masks", "check", "uploaded", "file"]  // all else is of the whole run
 const BESIDE = {
   effect: { asks: [], picture: effect },
   words: { asks: ["chances"], later: "written", picture: wordsChanged },
@@ -56,7 +57,7 @@ export class MaskLab extends Page {
     }
     if (newRun || data.run.language !== this.run.language) {
       Object.assign(this, { run: new Run(data.run), words: data.words, palettes: data.palettes })
-      this.files = new Files(data.words, this.run.limits.bytes, (what, more) => this.numbers.get(what, { ...this.asked, ...more }), (mask) => this.use(mask))
+      this.files = new Files(data.words, this.run.limits.bytes, (what, more) => this.numbers.get(what, { ...this.asked(what), ...more }), (mask) => this.use(mask))
       this.bar = new Bar(this.run, data.words, (changes) => this.set(changes), (...changes) => this.edit(...changes), {
         undo: () => this.go("undo"), redo: () => this.go("redo"), reset: () => this.put([]), cut: (scope) => this.cut(scope),
         save: () => this.right.save(this.host.dataset.shown, this.palette.background),
@@ -76,9 +77,10 @@ export class MaskLab extends Page {
     return this.run.fitted(this.wanted)
   }
 
-  get asked() {
+  // A question, as the server wants it.
+  asked(what) {
     const { kind, layer, head, text, edits } = this.state
-    return { kind, layer, head, sentence: text, edits: JSON.stringify(edits) }
+    return { ...(OF_HEAD.includes(what) ? { kind, layer, head } : {}), sentence: text, edits: JSON.stringify(edits) }
   }
 
   set(changes) {
@@ -138,7 +140,7 @@ export class MaskLab extends Page {
     const { state } = this, view = BESIDE[state.show]
     this.bar.show(state, this.history)
     if (this.shownMask?.place === placeOfMask(state)) this.paintMask(this.shownMask.numbers)  // at once; the rest follows
-    const wanted = ["masked", ...view.asks].map((what) => [what, this.asked])
+    const wanted = ["masked", ...view.asks].map((what) => [what, this.asked(what)])
     this.painted(wanted, ([numbers, ...others]) => this.paint(view, numbers, others), () => this.coming)
   }
 
@@ -150,7 +152,7 @@ export class MaskLab extends Page {
     this.right.element.hidden = !view.picture
     this.found.hidden = Boolean(view.picture)
     const asked = Object.fromEntries(view.asks.map((what, i) => [what, others[i]]))
-    if (view.later) asked[view.later] = this.later.of(this.numbers, view.later, this.asked)
+    if (view.later) asked[view.later] = this.later.of(this.numbers, view.later, this.asked(view.later))
     if (asked.written) this.last = { text: state.text, written: asked.written }
     let picture = null
     if (view.picture) {
