@@ -71,7 +71,7 @@ def batch_of(question: Question, others: Sequence[str]) -> Batch | Problem:
     """
     sources, reads, targets = [], [], []
     for i, text in enumerate([question.source, *others]):
-        alone = question if i == 0 else replace(question, source=text, target=None, shifted=True)
+        alone = question if i == 0 else replace(question, source=text, target=None)
         answer, among = ask(alone), text if i else ""
         if isinstance(answer, Problem):
             return replace(answer, among=among)

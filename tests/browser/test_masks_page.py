@@ -459,9 +459,11 @@ def test_a_reload_keeps_all_and_edits_of_another_checkpoint_do_no_harm(page, add
     assert shown(page, "e.shown.state") == state
 
     far = {"kind": "cross", "layer": 9, "runs": [[0, 0, 0, None]]}
-    near = {"kind": "cross", "layer": 1, "head": 0, "runs": [[1, 1, 1, None]]}
-    open_masks(page, masked(address, edits=json.dumps([far, near])))
-    until_mask(page, lab.mask(cut((1, 1))))
+    wide = {"kind": "cross", "runs": [[0, 3, 3, 1.5]]}
+    near = {"kind": "cross", "layer": 1, "head": 0, "presets": [["window", 1, 1]], "runs": [[1, 1, 1, None]]}
+    open_masks(page, masked(address, edits=json.dumps([far, wide, near])))
+    narrow = MaskRule(presets=(Chosen("window", (1, 1)),), cells=((1, 1, BLOCKED),))
+    until_mask(page, lab.mask(EditMask("cross", rule=cells((0, 3, 1.5))), EditMask("cross", 1, (0,), narrow)))
     expect(page.locator(f"{MASKS} > .sentence")).to_contain_text("sums to 1")
 
 

@@ -78,6 +78,15 @@ def test_every_step_has_its_lines_and_they_say_what_it_does(name):
             assert theirs in lit(code.torch).replace("( ", "(") if theirs else not code.torch
 
 
+def test_the_stack_is_the_one_that_the_step_belongs_to():
+    for setting in SETTINGS:
+        for name in ("input", "memory", "final_norm"):
+            stack = "Decoder" if setting.decoder_layer and name != "memory" else "Encoder"
+            code = beside(name, setting)
+            for passage in (*code.ours, *code.torch):
+                assert f"Transformer{stack}.forward" in found(passage).title
+
+
 def test_norms_and_sums_stand_where_the_order_puts_them():
     for setting in SETTINGS:
         for name, part in (

@@ -50,3 +50,8 @@ def test_arrays_begin_at_multiples_of_eight():
     described = json.loads(buffer[4 : 4 + length].decode())
     assert [described[name]["$array"]["offset"] for name in "ab"] == [0, 8]
     assert len(buffer) % 8 == 0
+
+
+def test_what_json_has_not_becomes_null_and_what_is_no_unicode_a_question_mark():
+    back = unpacked(packed({"low": float("nan"), "all": [float("inf"), 1.5], "key": "a\ud800b"}))
+    assert back == {"low": None, "all": [None, 1.5], "key": "a?b"}

@@ -201,6 +201,10 @@ def test_a_mask_of_another_shape_is_not_used_but_told_of():
     assert [one.name for one in findings] == ["shape"]
 
 
+def test_true_beside_a_number_is_a_number():
+    assert read_mask(b"True,-2.5").tolist() == [[1.0, -2.5]]
+
+
 def test_ones_and_zeros_are_used_as_they_stand_and_told_of():
     used, findings = fitting(read_mask(b"0,1\n0,0"), 2, 2, causal=True)
     assert used.tolist() == [[0, 1], [0, 0]]

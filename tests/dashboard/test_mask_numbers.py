@@ -121,6 +121,17 @@ def test_what_is_zeroed_is_taken_and_its_row_sums_to_less(batch):
     assert not masked_numbers(batch, (CUT,), "cross", 0, 1, 0)["taken"].any()
 
 
+def test_what_is_zeroed_is_of_its_head_and_never_of_padding(batch):
+    length = len(batch.sources[1])
+    row = tuple((1, key, BLOCKED) for key in range(20))
+    of_one = Edit("cross", 0, 1, MaskRule(cells=row), renormalise=False)
+    for sentence, keys in ((0, len(batch.sources[0])), (1, length)):
+        taken = [masked_numbers(batch, (of_one,), "cross", 0, head, sentence)["taken"] for head in range(3)]
+        assert taken[1].sum(axis=1).tolist() == [keys if place == 1 else 0 for place in range(len(taken[1]))]
+        assert not taken[0].any()
+        assert not taken[2].any()
+
+
 def test_labels_are_of_the_ids_that_ran_and_padding_has_its_name(batch):
     source, target = inputs_of(batch)
     read, written = batch.asked.source_tokenizer, batch.asked.target_tokenizer

@@ -70,6 +70,7 @@ def test_a_module_with_a_base_and_a_layout_of_its_own_says_so(ask):
         table = own_table(answer, "source")
     finally:
         asked.model.source_positions = usual
+    assert (table.base, table.layout) == (50.0, "halves")
     assert own_table(answer, "target").base == 10_000.0
     expected = free_table(24, len(table.vectors), 50.0, "halves", 3)
     torch.testing.assert_close(table.vectors, expected.vectors, rtol=0, atol=1e-6)

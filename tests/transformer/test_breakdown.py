@@ -55,11 +55,7 @@ ways = st.builds(
 )
 
 
-@given(ways, st.data())
-def test_every_number_of_every_step_is_reckoned_out(walked, data):
-    step = walked.steps[data.draw(st.integers(0, len(walked.steps) - 1))]
-    values = step.values[data.draw(st.integers(0, len(step.values) - 1))]
-    row, column = (data.draw(st.integers(0, size - 1)) for size in values.tensor.shape)
+def reckoned_out(walked, values, row, column):
     cell = values.explain(row, column)
     assert cell.value == pytest.approx(float(values.tensor[row, column]), abs=1e-5)
     if cell.terms is not None:
@@ -78,6 +74,25 @@ def test_every_number_of_every_step_is_reckoned_out(walked, data):
         else:
             assert line.result == pytest.approx(FOLLOWS[line.sign](before, line.number), rel=1e-6, abs=1e-6)
         before = line.result
+
+
+@given(ways, st.data())
+def test_every_number_is_reckoned_out(walked, data):
+    step = walked.steps[data.draw(st.integers(0, len(walked.steps) - 1))]
+    values = step.values[data.draw(st.integers(0, len(step.values) - 1))]
+    reckoned_out(walked, values, *(data.draw(st.integers(0, size - 1)) for size in values.tensor.shape))
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+@pytest.mark.parametrize("layer", [0, 1])
+def test_numbers_of_every_step_are_reckoned_out(norm_first, kind, layer):
+    walked = way(norm_first, kind, layer, head=1, sentence=0)
+    for step in walked.steps:
+        for values in step.values:
+            rows, columns = values.tensor.shape
+            for row, column in {(0, 0), (rows - 1, columns - 1), (rows // 2, columns // 3)}:
+                reckoned_out(walked, values, row, column)
 
 
 @given(ways, st.data())
@@ -161,8 +176,11 @@ def test_a_row_is_normalised_by_hand():
 
 def test_one_after_the_other():
     x, y = torch.tensor([[1.0, 3]]).double(), torch.tensor([[1.0, 3]]).double()
-    both = breakdown.then(breakdown.changed(x, "sublayer", y, x + y), breakdown.normalised(x + y, nn.LayerNorm(2)))
+    norm = nn.LayerNorm(2)
+    with torch.no_grad():
+        norm.bias.fill_(3)
+    both = breakdown.then(breakdown.changed(x, "sublayer", y, x + y), breakdown.normalised(x + y, norm))
     cell = both(0, 1)
     assert [line.sign for line in cell.lines] == ["start", "sublayer", "mean", "deviation", "gain", "shift"]
     assert cell.lines[1].result == 6
-    assert cell.value == cell.lines[-1].result == pytest.approx(1, abs=1e-4)
+    assert cell.value == cell.lines[-1].result == pytest.approx(4, abs=1e-4)

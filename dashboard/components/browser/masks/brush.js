@@ -1,7 +1,7 @@
 // A stroke of the brush over a mask. The first place that it touches says whether it blocks or unblocks, and whether it
 // goes over cells, or over the tokens of rows or of columns.
 
-import { covers, current, isOf, placeOf } from "./edits.js"
+import { covers, current, isAbout, placeOf } from "./edits.js"
 
 export class Stroke {
   // shown: { numbers, mask, taken }, as the editor drew them. cell: { row, column }, one of them alone for a token.
@@ -15,7 +15,7 @@ export class Stroke {
   }
 
   // What stands in the cells of a place now: [row, column, value] each. A value of null blocks, undefined leaves the cell
-  // to the rest of the rule.
+  // to the rest of the rule. Nothing while it stays where it was.
   touch(state, shown, cell) {
     const same = this.last?.row === cell.row && this.last?.column === cell.column
     if (over(cell) !== this.over || same) return []
@@ -41,5 +41,5 @@ function places({ row, column }, { numbers: { queries, keys } }) {
 // Whether a cell without an edit has what was given.
 function leftAlone(state) {
   const { own, presets } = current(state), place = placeOf(state)
-  return own && !presets.length && !state.edits.some((one) => covers(one, place) && !isOf(one, place))
+  return own && !presets.length && !state.edits.some((one) => covers(one, place) && !isAbout(one, place))
 }

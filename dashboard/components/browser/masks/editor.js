@@ -2,10 +2,9 @@
 
 import { matrix, labelOf } from "../matrix.js"
 import { number } from "../parts.js"
-import { patched } from "./edits.js"
 
-export function editor({ numbers, state, width, height, palette, words, run, hovered }) {
-  const { mask, taken } = patched(numbers, state.edits, state)
+// mask, taken: what is shown of the numbers' own, or what they will be.
+export function editor({ numbers, mask, taken, state, width, height, palette, words, run, hovered }) {
   const cells = Float32Array.from(mask, (value) => (value === -Infinity ? NaN : value))
   const most = Math.max(1e-6, ...cells.filter((value) => value === value).map(Math.abs))
   const shownAs = { spaces: true, special: "shown", scale: "linear" }

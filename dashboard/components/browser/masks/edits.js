@@ -10,13 +10,13 @@ export function placeOf({ kind, layer, head, scope }) {
 // The edit of the chosen scope; one that changes nothing where none was made.
 export function current(state) {
   const place = placeOf(state)
-  return state.edits.find((one) => isOf(one, place)) ?? { ...place, ...BLANK }
+  return state.edits.find((one) => isAbout(one, place)) ?? { ...place, ...BLANK }
 }
 
 // All edits, with changes to the one of the chosen scope. Wider ones come first, so that narrower ones have the last word.
 export function changed(state, changes) {
   const place = placeOf(state), edit = { ...current(state), ...changes }
-  const others = state.edits.filter((one) => !isOf(one, place))
+  const others = state.edits.filter((one) => !isAbout(one, place))
   return (blank(edit) ? others : [...others, edit]).sort((one, other) => width(other) - width(one))
 }
 
@@ -25,7 +25,7 @@ export function brushed(state, cells) {
   const place = placeOf(state), left = cells.map(([row, column]) => [row, column, undefined])
   const edits = changed(state, { runs: withCells(current(state).runs, cells) })
   return edits
-    .map((one) => (covers(place, one) && !isOf(place, one) ? { ...one, runs: withCells(one.runs, left) } : one))
+    .map((one) => (covers(place, one) && !isAbout(place, one) ? { ...one, runs: withCells(one.runs, left) } : one))
     .filter((one) => !blank(one))
 }
 
@@ -81,7 +81,8 @@ export function covers(one, other) {
   return one.kind === other.kind && [null, other.layer].includes(one.layer) && [null, other.head].includes(one.head)
 }
 
-export function isOf(one, other) {
+// Whether an edit is about just this place.
+export function isAbout(one, other) {
   return ["kind", "layer", "head"].every((name) => one[name] === other[name])
 }
 

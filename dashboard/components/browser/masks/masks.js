@@ -8,7 +8,7 @@ import { filled } from "../words.js"
 import { all } from "./all.js"
 import { Bar } from "./bar.js"
 import { Stroke } from "./brush.js"
-import { brushed, changed, together, tooMany } from "./edits.js"
+import { brushed, changed, patched, together, tooMany } from "./edits.js"
 import { editor } from "./editor.js"
 import { effect } from "./effect.js"
 import { Files } from "./files.js"
@@ -20,9 +20,10 @@ import { Run } from "./run.js"
 import { sentence } from "./sentence.js"
 import { wordsChanged } from "./words_changed.js"
 
+const OF_HEAD = ["masked", "masks", "check", "uploaded", "file"]  // questions about one; all others are of the whole run
+
 // What stands beside the mask: what it asks the server for, beside the masks and patterns, and how it is drawn. What takes
 // long comes later: the picture does not wait for it.
-const OF_HEAD = ["masked", "masks", "check", "uploaded", "file"]  // all else is of the whole run
 const BESIDE = {
   effect: { asks: [], picture: effect },
   words: { asks: ["chances"], later: "written", picture: wordsChanged },
@@ -139,15 +140,17 @@ export class MaskLab extends Page {
   draw() {
     const { state } = this, view = BESIDE[state.show]
     this.bar.show(state, this.history)
-    if (this.shownMask?.place === placeOfMask(state)) this.paintMask(this.shownMask.numbers)  // at once; the rest follows
     const wanted = ["masked", ...view.asks].map((what) => [what, this.asked(what)])
+    const known = this.numbers.here(...wanted[0]), { numbers, place } = this.shownMask ?? {}
+    if (known) this.paintMask(known, known)
+    else if (place === placeOfMask(state)) this.paintMask(numbers, patched(numbers, state.edits, state))  // until it is known
     this.painted(wanted, ([numbers, ...others]) => this.paint(view, numbers, others), () => this.coming)
   }
 
   paint(view, numbers, others) {
     const { state, words, run, palette } = this
     const common = { numbers, state, words, run, palette, palettes: this.palettes[this.theme], last: this.last?.text === state.text ? this.last.written : null }
-    const mask = this.paintMask(numbers), name = run.nameOf(state, words)
+    const mask = this.paintMask(numbers, numbers), name = run.nameOf(state, words)
     if (!mask) return
     this.right.element.hidden = !view.picture
     this.found.hidden = Boolean(view.picture)
@@ -167,11 +170,12 @@ export class MaskLab extends Page {
     this.host.shown = { state, numbers, mask: mask.mask, editor: mask, picture, ...asked }  // what tests read
   }
 
-  paintMask(numbers) {
+  // cells: { mask, taken }
+  paintMask(numbers, { mask, taken }) {
     const { state, words, run, palette } = this, size = this.left.size
     if (!size.width || !size.height) return null
-    const picture = editor({ numbers, state, words, run, palette, ...size, hovered: this.left.hovered })
-    this.shownMask = { numbers, mask: picture.mask, taken: picture.taken, place: placeOfMask(state) }
+    const picture = editor({ numbers, mask, taken, state, words, run, palette, ...size, hovered: this.left.hovered })
+    this.shownMask = { numbers, mask, taken, place: placeOfMask(state) }
     picture.stroke = (target, first) => this.stroke(target, first)
     this.left.paint(picture, run.nameOf(state, words))
     return picture
