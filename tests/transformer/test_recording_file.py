@@ -226,7 +226,7 @@ def test_bytes_added_at_the_end_are_refused(saved, tmp_path):
 
 def test_a_later_version_is_refused_by_its_number(saved, tmp_path):
     tensors, about = parts_of(saved)
-    assert "version 3" in refused(put_together(tmp_path / "later", tensors, about | {"version": 3}))
+    assert "version 4" in refused(put_together(tmp_path / "later", tensors, about | {"version": 4}))
 
 
 def test_missing_and_extra_tensors_are_named(saved, tmp_path):
