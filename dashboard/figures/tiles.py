@@ -4,8 +4,8 @@ H heads · L query length · S key length
 """
 
 import numpy as np
-import torch
-from torch.nn import functional as F
+
+from transformer.pooling import bin_edges
 
 BLOCKED = 255  # the byte that no weight has
 MOST_CELLS = 96  # along each side of a tile
@@ -23,9 +23,9 @@ def tiles(weights: np.ndarray, blocked: np.ndarray, full: float) -> np.ndarray:
         (H, at most 96, at most 96) uint8: 0 to 254 for weights 0 to ``full``, 255 for blocked. Where several
         cells fall into one, the largest shows, so that a lone spike stays visible.
     """
-    cells = torch.from_numpy(np.where(blocked, -1.0, weights).astype(np.float32))  # -1 is below every weight
-    size = (min(cells.size(-2), MOST_CELLS), min(cells.size(-1), MOST_CELLS))
-    if cells.shape[-2:] != size:
-        cells = F.adaptive_max_pool2d(cells, size)
-    weighed = ((cells / full).clamp(0, 1) * (BLOCKED - 1)).round()
-    return torch.where(cells < 0, BLOCKED, weighed).to(torch.uint8).numpy()
+    cells = np.where(blocked, -1.0, weights).astype(np.float32)  # -1 is below every weight
+    for axis in (-2, -1):
+        if cells.shape[axis] > MOST_CELLS:
+            cells = np.maximum.reduceat(cells, bin_edges(cells.shape[axis], MOST_CELLS)[:-1], axis=axis)
+    weighed = np.round(np.clip(cells / full, 0, 1) * (BLOCKED - 1))
+    return np.where(cells < 0, BLOCKED, weighed).astype(np.uint8)

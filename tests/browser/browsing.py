@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Error, Locator, Page, Request, sync_playwright
 
 PROJECT = Path(__file__).resolve().parents[2]
 EXPLORER = ".explorer"
@@ -69,21 +69,37 @@ def browsing() -> Iterator[Browser]:
         browser.close()
 
 
-@contextmanager
-def watched(browser: Browser, patience: int) -> Iterator[Page]:
-    """A page of its own that fails on a JavaScript error or a request that leaves this machine.
+SCREEN = {"width": 1280, "height": 800}
+
+
+def blank(browser: Browser, patience: int) -> Page:
+    """An empty page of its own.
 
     Args:
         patience: milliseconds to wait for what is expected on the page.
     """
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, locale="en-US")
+    context = browser.new_context(viewport=SCREEN, locale="en-US")
     context.set_default_timeout(patience)
-    page = context.new_page()
+    return context.new_page()
+
+
+@contextmanager
+def watched(page: Page) -> Iterator[Page]:
+    """The page, which fails on a JavaScript error or a request that leaves this machine."""
     faults: list[str] = []
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("request", lambda request: _stays_here(request.url) or faults.append(f"left this machine: {request.url}"))
+
+    def failed(error: Error) -> None:
+        faults.append(str(error))
+
+    def requested(request: Request) -> None:
+        if not _stays_here(request.url):
+            faults.append(f"left this machine: {request.url}")
+
+    page.on("pageerror", failed)
+    page.on("request", requested)
     yield page
-    context.close()
+    page.remove_listener("pageerror", failed)
+    page.remove_listener("request", requested)
     assert faults == []
 
 

@@ -70,7 +70,7 @@ def pooled(shares: np.ndarray) -> np.ndarray:
 
     def down(cells: np.ndarray) -> np.ndarray:
         length, size = len(cells), min(len(cells), LARGEST_TILE)
-        spans = [(place * length // size, -(-(place + 1) * length // size)) for place in range(size)]
+        spans = [(place * length // size, (place + 1) * length // size) for place in range(size)]
         return np.stack([np.fmax.reduce(cells[begin:end]) for begin, end in spans])
 
     return down(down(shares).T).T

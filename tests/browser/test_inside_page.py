@@ -174,6 +174,7 @@ def test_a_click_takes_a_number_apart(page, address, checkpoint_folder):
     lines = shown(page, "e.shown.taken.lines")
     assert sum(powers) == pytest.approx(lines[0]["result"], rel=1e-5)
     np.testing.assert_allclose(np.array(powers) / sum(powers), plain["softmax"][row].numpy(), atol=1e-5)
+    page.wait_for_url("**inside_step=softmax**")
     page.reload()
     until(page, "e.shown.step === 'softmax' && e.shown.cell[1] === 5")
 

@@ -146,12 +146,11 @@ def test_the_rotation_leads_from_p_to_p_plus_k(page, address, layout):
     assert shown(page, "e.shown.numbers[0].step") == pytest.approx(step)
     expect(page.locator(f"{LAB} .sentence")).to_contain_text(f"{said(math.degrees(-5 * step), 1)}°")
     places = shown(page, "e.shown.picture.places")
-    middle = {
-        "x": np.mean([items(page, "one.radius > 40")[0]["x"] + items(page, "one.radius > 40")[0]["radius"]]),
-        "radius": items(page, "one.radius > 40")[0]["radius"],
-    }
+    (circle,) = items(page, "one.radius > 40")
+    radius = circle["radius"]
     for at, place in enumerate(places):
-        assert (place["x"] - middle["x"]) / middle["radius"] == pytest.approx(table[at, first], abs=1e-5)
+        assert (place["x"] - circle["x"]) / radius - 1 == pytest.approx(table[at, first], abs=1e-5)
+        assert 1 - (place["y"] - circle["y"]) / radius == pytest.approx(table[at, second], abs=1e-5)
     assert [one["point"] for one in items(page, "one.point")] == ["p", "p + k"]
     point(page, places[20]["x"], places[20]["y"])
     assert tip(page) == {
@@ -159,6 +158,14 @@ def test_the_rotation_leads_from_p_to_p_plus_k(page, address, layout):
         f"dimension {first}": said(table[20, first]),
         f"dimension {second}": said(table[20, second]),
     }
+
+
+@pytest.mark.parametrize(("position", "offset", "seen"), [(29, 3, (26, 3)), (0, -4, (4, -4)), (29, 500, (0, 29))])
+def test_what_lies_beyond_the_table_is_brought_within_it(page, address, position, offset, seen):
+    open_lab(page, address, view="rotation", **FREE, position=position, offset=offset)
+    assert shown(page, "[e.shown.state.position, e.shown.state.offset]") == list(seen)
+    expected = sinusoids()[sum(seen), [4, 5]]
+    assert list(shown(page, "e.shown.picture.points").values())[1] == pytest.approx(expected, abs=1e-5)
 
 
 def test_the_rotation_plays_pauses_and_steps(page, address):

@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 import torch
-from browsing import EXPLORER, cells, labels, link, open_page, shown, until, watched
+from browsing import EXPLORER, cells, labels, link, open_page, shown, until
 from computed import Computed, items, names_of, painted_cells, painted_shares, under
 from merged import Merged, pooled
 from playwright.sync_api import Page
@@ -28,29 +28,22 @@ TEXTS = {
     "lines": 'first line\nsecond\tline "quoted"',
     "a sentence": "Tom's mother-in-law paid 3.50 euros for it.",
 }
-TARGETS = {"en-zh": "我喜欢猫🎉。", "en-fr": "J'aime les chats 🎉.", "zh-en": "I like cats 🎉."}
+TARGETS = {"en-zh": "我喜欢猫🎉。", "en-fr": "J'aime beaucoup les chats 🎉.", "zh-en": "I like cats 🎉."}
 KIND, LAYER, HEAD = "cross", 2, 3  # counted from 1
 BEAMS = 2
-PATIENCE = 60_000  # milliseconds
 
 # How near a view must come to what was computed.
 SENT = 1e-5  # a number that a picture is drawn from, or that stands in the table
 WRITTEN = 6e-5  # one that is written with four digits
 PAINTED = 0.005  # a colour, as a share of full colour: one of 255 shades, of three rounded channels
 DRAWN = 1e-4  # the opacity of a line
+MOST_EXACT = 512 * 512  # cells of a head whose strongest is told beside its small picture
 FAINTEST, MOST_LINES = 0.02, 2000  # as a share of full colour; of more pairs the strongest have lines
 
 
 @pytest.fixture(scope="module", params=TARGETS)
 def asked(request):
     return request.param, load_checkpoint(request.param)
-
-
-@pytest.fixture(scope="module")
-def page(browser):
-    """One for all texts: what a browser has read of the dashboard it keeps."""
-    with watched(browser, PATIENCE) as page:
-        yield page
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
@@ -128,6 +121,9 @@ def check_all_heads(page, right, expected):
         kind, layer, head = one["kind"], one["layer"], one["head"]
         check_painted(tile, pooled(right.shares(kind, layer)[head]), kind)
         weights = right.heads(kind, layer)[head]
+        if weights.size > MOST_EXACT:
+            assert len(one["tip"]) == 1  # of a long text the head's name alone
+            continue
         (_, query), (_, key), (_, strongest) = one["tip"][1:]
         assert float(strongest) == pytest.approx(np.nanmax(weights), abs=WRITTEN)
         pairs = np.argwhere(weights > np.nanmax(weights) - SENT)
@@ -175,7 +171,9 @@ def check_step(page: Page, right: Merged, step: int) -> None:
     for kind, painted in zip(("cross", "decoder"), painted_cells(page), strict=True):
         layer = min(LAYER, right.layers[kind]) - 1
         row = next(row for row, places in enumerate(right.queries[kind]) if step in places)
-        check_painted(painted, right.shares(kind, layer)[:, row], kind)
+        shares = right.shares(kind, layer)[:, row]
+        per = -(-shares.shape[1] // painted.shape[1])  # keys a bar, of which the largest shows
+        check_painted(painted, np.fmax.reduceat(shares, range(0, shares.shape[1], per), axis=1), kind)
 
 
 def check_beams(page: Page, asked: Checkpoint, text: str) -> None:

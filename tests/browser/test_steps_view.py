@@ -303,9 +303,11 @@ def test_it_plays_to_the_end_and_stops(page, address):
     until(page, "e.shown.state.step === 0")
 
 
-@pytest.mark.parametrize("how", ["pause", "another view", "another run", "off the page"])
-def test_it_stops_playing(page, address, how):
-    page.add_init_script(
+@pytest.fixture
+def counting(page):
+    """A page that counts the clocks of a second that run in it."""
+    another = page.context.new_page()
+    another.add_init_script(
         """const [begin, end] = [setInterval, clearInterval]
         window.beats = new Set()
         window.setInterval = (call, time, ...rest) => {
@@ -315,6 +317,13 @@ def test_it_stops_playing(page, address, how):
         }
         window.clearInterval = (id) => { beats.delete(id); end(id) }"""
     )
+    yield another
+    another.close()
+
+
+@pytest.mark.parametrize("how", ["pause", "another view", "another run", "off the page"])
+def test_it_stops_playing(counting, address, how):
+    page = counting
     open_page(page, asked_link(address))
     others = page.evaluate("beats.size")  # Streamlit's own
     page.get_by_role("button", name="Play").click()

@@ -152,7 +152,8 @@ def test_questions_that_make_no_sense_are_refused_in_a_sentence(answer, what, ch
 
 def test_a_long_text_and_a_recording_without_a_model_are_refused(answer, monkeypatch):
     opened = Answer(answer.recording)
-    assert asked(offered.offer(opened), "walk", **PLACE).status_code == 400
+    response = asked(offered.offer(opened), "walk", **PLACE)
+    assert (response.status_code, b"no model" in response.body) == (400, True)
     monkeypatch.setattr(inside_numbers, "MOST_TOKENS", 5)
     response = asked(offered.offer(answer), "walk", **PLACE)
     assert (response.status_code, b"more than 5 tokens" in response.body) == (400, True)

@@ -3,6 +3,7 @@
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from string import ascii_lowercase
 from threading import Barrier
 
 import numpy as np
@@ -39,7 +40,9 @@ ZEROED = Edit("cross", None, None, MaskRule(cells=((1, 2, BLOCKED), (0, 0, BLOCK
 SEEING = Edit("decoder", 0, 2, MaskRule(cells=((0, 2, 0.0), (1, 3, 0.0))))
 WINDOW = Edit("encoder", None, None, MaskRule(presets=(Chosen("window", (1, 1)), Chosen("alibi", (0.5,)))))
 EMPTY = Edit("cross", 0, 0, MaskRule(cells=tuple((2, key, BLOCKED) for key in range(64))))
-SOME = [(), (CUT,), (ZEROED,), (SEEING, WINDOW), (ZEROED, CUT, EMPTY)]
+FEWER = Edit("cross", 0, None, MaskRule(cells=((3, 1, BLOCKED), (4, 4, 2.5))))
+GONE = Edit("cross", 0, 1, MaskRule(cells=((3, 0, BLOCKED), (5, 5, BLOCKED))), renormalise=False)
+SOME = [(), (CUT,), (ZEROED,), (SEEING, WINDOW), (ZEROED, CUT, EMPTY), (ZEROED, FEWER, CUT, GONE)]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -47,6 +50,8 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("masks")
     write_small_checkpoint(folder / "first")
     write_alone(folder / "alone")
+    short = {"architecture": "decoder", "num_decoder_layers": 1, "positions": "learned", "nhead": 2}
+    write_small_checkpoint(folder / "short", letters=ascii_lowercase, **short)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HEADLIGHT_CHECKPOINTS", str(folder))
         yield folder
@@ -333,6 +338,29 @@ def test_padding_moves_as_the_probe_says(batch, edits):
     assert (got["most"] > 1e-3) == bool(edits)
 
 
+@pytest.mark.parametrize("name", ["batch", "alone"])
+def test_what_is_written_begins_where_the_text_ends_and_by_the_edited_model(name, request, monkeypatch):
+    """An untrained model may write the same whatever it is asked: so what it is asked is looked at."""
+    several, asked = request.getfixturevalue(name), []
+    edit = Edit("decoder", 0, 1, MaskRule(cells=((3, 1, BLOCKED),)))
+
+    def spied(model, begin, limit):
+        asked.append((begin.tolist(), limit, model))
+        return decode(model, begin, limit)
+
+    monkeypatch.setattr(mask_runs, "decode", spied)
+    writes(several, 1, (edit,))
+    ((begin, limit, model),) = asked
+    if name == "alone":
+        assert (begin, limit) == ([several.asked.source_ids("abc")[:-1]], 20)
+    else:
+        assert (begin, limit) == ([several.asked.source_ids("a dog")], length_limit(7, 64))
+    with torch.inference_mode():
+        expected = edited(several.asked.model, [edit.intervention])(*inputs_of(several))
+        torch.testing.assert_close(model(*inputs_of(several)), expected)
+        assert not torch.allclose(several.asked.model(*inputs_of(several)), expected)
+
+
 class TestADecoderAlone:
     """It has one text, which it goes on with."""
 
@@ -384,9 +412,10 @@ class TestADecoderAlone:
         )
 
     def test_a_text_without_room_is_written_no_further(self):
-        full = batch_of(Question("alone", "a" * 63), [])
+        full = batch_of(Question("short", "a" * 63), [])  # learned positions: 64 and no more
         assert len(full.reads[0]) == MOST_TOKENS
-        assert writes(full, 0).text == runs.written(Question("alone", "a" * 63)).text
+        assert len(writes(full, 0).text) == 1
+        assert writes(full, 0).text == runs.written(Question("short", "a" * 63)).text
 
 
 class TestABatch:

@@ -106,6 +106,11 @@ const MOST_WIDTHS = 20_000
 const measured = new Map()  // the labels of a run are the same with every movement
 document.fonts.addEventListener("loadingdone", () => measured.clear())
 
+// Fulfilled when texts are as wide as they will stay: a browser fetches a font when it is first drawn with.
+export const fontsReady = Promise.allSettled(
+  [false, true].flatMap((mono) => [false, true].map((bold) => document.fonts.load(font({ size: 14, mono, bold })))),
+)
+
 // How wide a text will be, in pixels.
 export function textWidth(text, style) {
   const name = font(style), key = `${name} ${text}`
