@@ -54,7 +54,9 @@ def tab(browser: Browser) -> Page:
 
 @pytest.fixture
 def page(tab: Page) -> Iterator[Page]:
-    """The tab as if it were new: nothing of an earlier test is left in it."""
+    """The tab as if it were new: nothing of an earlier test is left in it, such as a sidebar that was folded."""
+    if tab.url.startswith("http"):
+        tab.evaluate("localStorage.clear()")
     tab.goto("about:blank")
     tab.mouse.move(0, 0)
     tab.set_viewport_size(SCREEN)

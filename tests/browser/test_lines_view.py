@@ -196,7 +196,7 @@ def test_picked_tokens_are_joined_by_mean_minimum_and_product(page, address, com
         bars = np.array([one["width"] for one in sorted(items(page, "rect", having="bar"), key=lambda one: one["bar"])])
         longest = expected.max() if name == "product" else 1.0
         room = canvas(page)["width"] - items(page, "rect", having="bar")[0]["x"]
-        np.testing.assert_allclose(bars / room, expected / longest, atol=3e-3)  # of whole pixels of room
+        np.testing.assert_allclose(bars / room, expected / longest, atol=0.6 / room)  # room is of whole pixels
         said = " ".join(one["text"] for one in items(page, "text"))
         assert {"minimum": "smallest"}.get(name, name) in said
         assert "2 picked rows" in said
