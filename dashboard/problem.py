@@ -1,6 +1,9 @@
 """What stands in place of the picture when a text does not fit: one sentence, and buttons that help."""
 
+from collections.abc import Callable
+
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import long_work
 from dashboard.fit import Problem
@@ -29,13 +32,18 @@ def draw(words: Words, problem: Problem, example: str) -> None:
     key = "target" if problem.stream == "target" else "source"
     side_by_side = st.container(horizontal=True)
     if problem.name == "stopped":
-        side_by_side.button(words["run_again"], key="run_again", on_click=long_work.run_again)
+        _offer(side_by_side, words["run_again"], "run_again", long_work.run_again)
     if problem.fits:
-        side_by_side.button(words[problem.remedy], key="remedy", on_click=_choose, args=(key, problem.fits))
+        _offer(side_by_side, words[problem.remedy], "remedy", _choose, key, problem.fits)
     if key == "target":
-        side_by_side.button(words["own"], key="own", on_click=_choose, args=("target_from", "translate"))
+        _offer(side_by_side, words["own"], "own", _choose, "target_from", "translate")
     elif example:
-        side_by_side.button(words["example"], key="example", on_click=_choose, args=(key, example))
+        _offer(side_by_side, words["example"], "example", _choose, key, example)
+
+
+def _offer(where: DeltaGenerator, label: str, key: str, do: Callable[..., None], *with_these: str) -> None:
+    if where.button(label, key=key, on_click=do, args=with_these):
+        st.rerun()  # of the sidebar too, which a page does without
 
 
 def _choose(key: str, value: str) -> None:

@@ -5,10 +5,25 @@ import { unpack } from "./unpack.js"
 const LONGEST = 4000  // characters of a question in an address; a longer one is sent apart
 const KEPT_CELLS = 8_000_000  // of all kept heads together; 32 MB
 
-export class Numbers {
-  constructor(address, gone) {
+const RUNS = 8
+const runs = new Map()  // by address, the one looked at longest ago first: who comes back to a page finds it as it was
+
+// The numbers of a run. gone: called when the server has forgotten it.
+export function numbersOf(address, gone) {
+  const known = runs.get(address) ?? new Numbers(address)
+  known.gone = () => {
+    runs.delete(address)
+    gone()
+  }
+  runs.delete(address)
+  runs.set(address, known)
+  if (runs.size > RUNS) runs.delete(runs.keys().next().value)
+  return known
+}
+
+class Numbers {
+  constructor(address) {
     this.address = address
-    this.gone = gone  // called when the server has forgotten the run
     this.kept = new Map()  // from what was asked to what came, or to the promise of it; the oldest first
   }
 

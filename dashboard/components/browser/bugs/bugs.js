@@ -1,7 +1,7 @@
 // The theatre of bugs: a classic mistake on trained weights, right beside broken, with its code and how one would notice.
 
 import { button, choice, element, slider } from "../controls.js"
-import { Numbers } from "../numbers.js"
+import { numbersOf } from "../numbers.js"
 import { Page } from "../page.js"
 import { Stage } from "../stage.js"
 import { twoSides } from "../two_sides.js"
@@ -25,7 +25,7 @@ export class BugTheatre extends Page {
 
   receive(data) {
     const newRun = data.run.key !== this.run?.key
-    if (newRun) this.numbers = new Numbers(data.run.address, () => this.toPython.setTriggerValue("gone", data.run.key))
+    if (newRun) this.numbers = numbersOf(data.run.address, () => this.toPython.setTriggerValue("gone", data.run.key))
     if (newRun || data.run.language !== this.run.language) {
       Object.assign(this, { run: new Run(data.run), words: data.words, palettes: data.palettes, sized: null })
       this.build()

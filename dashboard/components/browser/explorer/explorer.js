@@ -4,7 +4,7 @@
 import { Bar } from "./bar.js"
 import { element } from "../controls.js"
 import { totals } from "../matrix.js"
-import { Numbers } from "../numbers.js"
+import { numbersOf } from "../numbers.js"
 import { Overview } from "./overview.js"
 import { Page } from "../page.js"
 import { PairPanel } from "./pair/panel.js"
@@ -42,7 +42,7 @@ export class Explorer extends Page {
 
   begin({ run, words, palettes }) {
     if (run.key !== this.run?.key) {
-      this.numbers = new Numbers(run.address, () => this.toPython.setTriggerValue("gone", run.key))
+      this.numbers = numbersOf(run.address, () => this.toPython.setTriggerValue("gone", run.key))
       this.main.zoom = null
     }
     Object.assign(this, { run: new Run(run, words), words, palettes })

@@ -1,7 +1,7 @@
 // Inside a layer: a walk from token ids to the layer's output, a step at a time, with the code that does each.
 
 import { element } from "../controls.js"
-import { Numbers } from "../numbers.js"
+import { numbersOf } from "../numbers.js"
 import { Page } from "../page.js"
 import { Stage } from "../stage.js"
 import { filled } from "../words.js"
@@ -34,7 +34,7 @@ export class InsideLayer extends Page {
   receive(data) {
     const { run, words, palettes } = data
     const newRun = run.key !== this.run?.key
-    if (newRun) this.numbers = new Numbers(run.address, () => this.toPython.setTriggerValue("gone", run.key))
+    if (newRun) this.numbers = numbersOf(run.address, () => this.toPython.setTriggerValue("gone", run.key))
     if (newRun || run.language !== this.run.language) {
       Object.assign(this, { run, words, palettes })
       this.bar = new Bar(run, words, (changes) => this.set(changes), {

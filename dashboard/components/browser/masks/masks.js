@@ -1,7 +1,7 @@
 // The mask lab: the mask of a head, to be painted in, and beside it what that does.
 
 import { element } from "../controls.js"
-import { Numbers } from "../numbers.js"
+import { numbersOf } from "../numbers.js"
 import { Page } from "../page.js"
 import { Stage } from "../stage.js"
 import { filled } from "../words.js"
@@ -53,7 +53,7 @@ export class MaskLab extends Page {
   receive(data) {
     const newRun = data.run.key !== this.run?.key
     if (newRun) {
-      this.numbers = new Numbers(data.run.address, () => this.toPython.setTriggerValue("gone", data.run.key))
+      this.numbers = numbersOf(data.run.address, () => this.toPython.setTriggerValue("gone", data.run.key))
       this.shownMask = this.last = this.right.zoom = null
     }
     if (newRun || data.run.language !== this.run.language) {

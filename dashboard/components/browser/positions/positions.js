@@ -1,7 +1,7 @@
 // The positions lab: controls, one picture of a table of positions, and what is to be seen in it.
 
 import { element } from "../controls.js"
-import { Numbers } from "../numbers.js"
+import { numbersOf } from "../numbers.js"
 import { Page } from "../page.js"
 import { paragraph } from "../parts.js"
 import { Stage } from "../stage.js"
@@ -33,7 +33,7 @@ export class PositionsLab extends Page {
 
   begin({ run, words, palettes }) {
     if (run.key !== this.lab?.key) {
-      this.numbers = new Numbers(run.address, () => this.toPython.setTriggerValue("gone", run.key))
+      this.numbers = numbersOf(run.address, () => this.toPython.setTriggerValue("gone", run.key))
       this.stage.zoom = null
     }
     Object.assign(this, { lab: new Lab(run), words, palettes })
