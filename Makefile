@@ -31,6 +31,7 @@ bench: .venv/installed-dev
 	PYTHONPATH=. .venv/bin/python tests/bench/long_texts.py
 	PYTHONPATH=. .venv/bin/python tests/bench/training_throughput.py
 	PYTHONPATH=. .venv/bin/python tests/bench/decoding_speed.py
+	PYTHONPATH=. .venv/bin/python tests/bench/foreign_recording.py
 
 screenshot: .venv/installed-dev
 	PYTHONPATH=.:tests/browser .venv/bin/python tests/browser/screenshot.py

@@ -26,6 +26,7 @@ from transformer.probes import assert_causal, assert_padding_invariant
 from transformer.progress import after_each_sublayer
 from transformer.recorder import record
 from transformer.recording_file import open_recording
+from transformer.replacing import replace_attention
 from transformer.stacks import Transformer, TransformerDecoder, TransformerEncoder
 from transformer.text_model import TextTransformer
 
@@ -47,6 +48,7 @@ __all__ = [
     "open_recording",
     "positional_encoding",
     "record",
+    "replace_attention",
     "scaled_dot_product_attention",
     "split_first_layer",
 ]

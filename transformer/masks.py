@@ -123,7 +123,8 @@ class AttentionMasks:
     """The masks of one attention call as they were given, merged only when somebody needs them.
 
     Attributes:
-        attn_mask: (L, S), or (N*H, L, S) with the heads of a sentence side by side.
+        attn_mask: (L, S), or (N*H, L, S) with the heads of a sentence side by side. Modules that are not ours may have
+            been given (1 or N, 1 or H, L, S), which :meth:`check` refuses.
         key_padding_mask: (N, S).
         is_causal: no query looks at a key after itself.
         appended: keys added after the S that were given (add_bias_kv, add_zero_attn); never blocked.
@@ -171,6 +172,9 @@ class AttentionMasks:
         def of_heads(mask: Tensor | None) -> Tensor | None:
             if mask is None or mask.dim() == 2:
                 return mask
+            if mask.dim() == 4:
+                own = mask[sentence if mask.size(0) > 1 else 0]  # (1 or H, L, S)
+                return own[0] if own.size(0) == 1 else own if head is None else own[head]
             several = mask[sentence * num_heads : (sentence + 1) * num_heads]  # (H, L, S)
             return several if head is None else several[head]
 
@@ -220,8 +224,10 @@ class AttentionMasks:
 
 
 def _with_heads(mask: Tensor, num_heads: int, rows: int | Tensor) -> Tensor:
-    """(L, S) or (N*H, L, S), and the rows of it that are wanted -> (1 or N, 1 or H, L, S)"""
+    """Any shape that a mask has, and the rows of it that are wanted -> (1 or N, 1 or H, L, S)"""
     picked = mask if isinstance(rows, int) else mask[..., rows, :]
+    if picked.dim() == 4:
+        return picked
     return picked[None, None] if picked.dim() == 2 else picked.unflatten(0, (-1, num_heads))
 
 

@@ -1,4 +1,4 @@
-"""Forward hooks that write to the recordings open in the running context, and to nothing else."""
+"""What writes to the recordings open in the running context, and to nothing else: forward hooks in models of ours."""
 
 import math
 import threading
@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer.attention import DotProductAttention, MultiheadAttention
+from transformer.foreign import AttentionCalls, ids_of, kind_of
 from transformer.hook_point import HookPoint
 from transformer.layers import TransformerDecoderLayer, TransformerEncoderLayer
 from transformer.masks import AttentionMasks
@@ -28,15 +29,17 @@ _INSTALLED, _INSTALLED_ROOT = "_recording_hooks_installed", "_recording_root_hoo
 def record(model: nn.Module, vocabularies: Mapping[str, Vocabulary] | None = None) -> Iterator[Recording]:
     """Record every forward that ``model`` does inside the block, in this thread.
 
-    Hooks are installed on the model's modules the first time and stay, doing nothing unless a block is open: blocks
-    nest, and other threads that run the same model see nothing of each other.
+    In a model of ours, hooks are installed on its modules the first time and stay, doing nothing unless a block is
+    open. In any other, what calls torch's attention functions is seen (:mod:`transformer.foreign`), and nothing is
+    left on it. Blocks nest, and other threads that run the same model see nothing of each other.
 
     Args:
-        model: any module that holds attention of ours.
+        model: any module that holds attention of ours; or any that has torch compute its attention, as torch.nn and
+            transformers do.
         vocabularies: what names the token ids, by stream (``source``, ``target``).
 
     Raises:
-        ValueError: the model holds no attention of ours, so there is nothing to record.
+        ValueError: at the end of the block: a forward ran, and none of its attention could be seen.
 
     Example:
         >>> import torch
@@ -47,15 +50,50 @@ def record(model: nn.Module, vocabularies: Mapping[str, Vocabulary] | None = Non
         >>> recording.pattern(recording.sites[0], head=0).shape
         torch.Size([3, 3])
     """
-    if not any(isinstance(module, MultiheadAttention) for module in model.modules()):
-        raise ValueError(f"There is nothing to record: {type(model).__name__} holds no transformer.MultiheadAttention.")
-    _install_hooks(model)
     recorder = _Recorder(model, Recording(vocabularies))
     token = _open.set((*_open.get(), recorder))
     try:
-        yield recorder.recording
+        if recorder.sites:
+            _install_hooks(model)
+            yield recorder.recording
+        else:
+            with _calls_seen(recorder):
+                yield recorder.recording
     finally:
         _open.reset(token)
+
+
+@contextmanager
+def _calls_seen(recorder: "_Recorder") -> Iterator[None]:
+    """Record a model that is not ours, and be told where its forwards begin and end."""
+    model = recorder.model
+
+    def begins(module: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+        if recorder in _open.get():
+            recorder.begin_forward()
+            for stream, ids in ids_of(arguments, named).items():
+                recorder.write("ids", stream, ids.clone())
+
+    def ends(module: nn.Module, arguments: tuple[Any, ...], output: Any) -> None:
+        if recorder in _open.get():
+            recorder.end_forward(completed=output is not None)
+
+    hooks = (
+        model.register_forward_pre_hook(begins, with_kwargs=True),
+        model.register_forward_hook(ends, always_call=True),
+    )
+    try:
+        with AttentionCalls(model, recorder.saw_call):
+            yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+    if recorder.recording.runs and not recorder.recording.sites:
+        raise ValueError(
+            f"No attention was seen in {type(model).__name__}. What is compiled or scripted, or computes attention in "
+            "a function of its own, cannot be looked into: run it uncompiled, and a model of transformers with "
+            'attn_implementation="sdpa".'
+        )
 
 
 def attentions(model: nn.Module) -> dict[Site, MultiheadAttention]:
@@ -79,10 +117,22 @@ class _Recorder:
         self.paths = {module: path for path, module in model.named_modules()}
         found = attentions(model)
         self.sites = {module.attention: site for site, module in found.items()}
+        self.foreign: dict[str, Site] = {}
         self.out_projections = {module.attention: module.out_proj for module in found.values()}
         self.forward_under_way: Run | None = None
         self.order: dict[tuple[str, str], int] = {}  # of the pieces of a model that is driven piece by piece
         self.reached: float = -1
+
+    def saw_call(self, path: str, module: nn.Module, seen: Attention) -> None:
+        """An attention that is not ours; of each kind the first that runs is layer 0."""
+        site = self.foreign.get(path)
+        if site is None:
+            kind = kind_of(path)
+            layer = sum(known.kind == kind for known in self.foreign.values())
+            site = self.foreign[path] = Site(path, kind, layer, seen.query.size(1))
+        weight = _copy_of_weight(module.out_proj) if isinstance(module, nn.MultiheadAttention) else None
+        tensors = (seen.query.detach(), seen.key.detach(), seen.value.detach())
+        self.write("attentions", site, Attention(*tensors, _kept(seen.masks), weight))
 
     def begin_forward(self) -> None:
         self.forward_under_way = Run()

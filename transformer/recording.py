@@ -206,7 +206,7 @@ class Recording:
             (S,), or (H, S) for each head; float32.
 
         Raises:
-            KeyError: no such site, or a file that was saved before the out-projection was recorded.
+            KeyError: no such site, or no out-projection: in old files, and in modules neither ours nor torch's.
             IndexError: no such head, sentence or run.
 
         Source: Kobayashi et al. 2020, "Attention is not only a weight".
@@ -222,7 +222,9 @@ class Recording:
         attention = self._attention(site, run)
         heads = picked_heads(attention.query, site, head, sentence)
         if attention.out_proj_weight is None:
-            raise KeyError(f"The file is older than value norms and lacks the out-projection of {site}. Record again.")
+            raise KeyError(
+                f"The recording lacks the out-projection of {site}: it is old, or {site} keeps none of its own."
+            )
         value = attention.value[sentence, heads].cpu().double()  # (H, S, D)
         write = attention.out_proj_weight.cpu().double().unflatten(1, (-1, value.size(-1)))[:, heads]  # (E, H, D)
         # ‖W v‖² = v · (WᵀW) v: a vector of width E for each key is never made.

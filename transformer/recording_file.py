@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -10,7 +10,7 @@ import safetensors
 from torch import Tensor
 
 from transformer.checkpoint import write_safetensors
-from transformer.masks import AttentionMasks
+from transformer.masks import AttentionMasks, check_mask
 from transformer.recording import Attention, Kind, Recording, Run, Site
 
 FORMAT, VERSION = "headlight recording", 3
@@ -192,13 +192,20 @@ def _check(site: Site, attention: Attention) -> None:
     weight, width = attention.out_proj_weight, value.size(1) * value.size(3)
     if weight is not None and (weight.shape != (width, width) or not weight.is_floating_point()):
         raise ValueError(f"the out-projection of {site} has shape {tuple(weight.shape)} and dtype {weight.dtype}")
-    masks.check(query.size(0), query.size(1), query.size(2), key.size(2) - masks.appended)
+    batch, heads, square = query.size(0), query.size(1), (query.size(2), key.size(2) - masks.appended)
+    if masks.attn_mask is not None and masks.attn_mask.dim() == 4:
+        shape = tuple(masks.attn_mask.shape)
+        if shape[0] not in (1, batch) or shape[1] not in (1, heads):
+            raise ValueError(f"the mask of {site} has shape {shape}")
+        check_mask("attn_mask", masks.attn_mask, {"(L, S)": (*shape[:2], *square)})
+        masks = replace(masks, attn_mask=None)
+    masks.check(batch, heads, *square)
 
 
 def _check_parts(run: Run) -> None:
-    """Raise ValueError unless each attention has its output, states are numbers and ids are (N, S) whole numbers."""
-    if odd := run.outputs.keys() ^ run.attentions.keys():
-        raise ValueError(f"the attention {next(iter(odd))} lacks its output or its queries")
+    """Raise ValueError unless each output is an attention's, states are numbers and ids are (N, S) whole numbers."""
+    if odd := run.outputs.keys() - run.attentions.keys():
+        raise ValueError(f"the attention {next(iter(odd))} lacks its queries")
     for name, tensor in (run.outputs | run.hidden).items():
         if not tensor.is_floating_point():
             raise ValueError(f"what stands at {name} has dtype {tensor.dtype}")

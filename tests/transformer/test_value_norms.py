@@ -221,7 +221,7 @@ def test_an_older_file_opens_and_says_what_it_lacks(tmp_path):
     site = opened.sites[0]
     assert torch.equal(opened.pattern(site), recording.pattern(site))
     for read in (opened.value_norms, opened.weighted_norms):
-        with pytest.raises(KeyError, match=rf"lacks the out-projection of {site}. Record again."):
+        with pytest.raises(KeyError, match=rf"lacks the out-projection of {site}: it is old"):
             read(site)
         with pytest.raises(IndexError):
             read(site, head=7)
