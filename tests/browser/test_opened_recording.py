@@ -7,7 +7,7 @@ import pytest
 import torch
 from browsing import EXPLORER, cells, labels, link, open_page, painted, shown, slider, until
 from playwright.sync_api import Page, expect
-from small_recordings import NOTE, batch, home_made
+from small_recordings import NOTE, batch, home_made, stock
 from test_value_norms import of_version_1
 
 from transformer.recording import Recording
@@ -126,6 +126,23 @@ def test_a_module_of_ones_own_with_layers_that_differ(page, address, tmp_path):
     until(page, f"{sides} === 1")
     slider(page, 0).press("ArrowRight")
     until(page, f"{sides} === 2")  # its queries and its keys are not of one length
+
+
+def test_a_stock_module_of_torchs_is_drawn_as_it_was_recorded(page, address, tmp_path):
+    whole = stock()
+    open_page(page, link(address, checkpoint="small"))
+    upload(page, saved(whole, tmp_path / "stock.safetensors"))
+    page.wait_for_url("**checkpoint=stock.safetensors**")
+    page.get_by_role("slider", name="Sentence (of 2)").press("ArrowRight")
+    page.wait_for_url("**sentence=2**")
+    for kind, path in (("encoder", "encoder.layers.0.self_attn"), ("cross", "decoder.layers.0.multihead_attn")):
+        choose(page, kind)
+        slider(page, 0).press("Home")
+        painted(page, f"{kind}: layer 1, head 1")
+        expect(page.locator(f"{EXPLORER} .legend")).to_contain_text(f"module: {path}")
+        blocked = whole.mask(path, 0, 1).isneginf()
+        np.testing.assert_allclose(cells(page), whole.pattern(path, 0, 1).masked_fill(blocked, torch.nan), atol=1e-6)
+        assert blocked[:, 4:].all()
 
 
 def test_a_damaged_file_is_said_under_the_button_and_the_page_goes_on(page, address, tmp_path):

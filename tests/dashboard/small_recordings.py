@@ -27,6 +27,16 @@ def batch() -> Recording:
     return recording
 
 
+def stock() -> Recording:
+    """A torch.nn.Transformer, whose second sentence is padded."""
+    torch.manual_seed(6)
+    model = nn.Transformer(12, 3, 2, 1, 16, batch_first=True).eval()
+    padded = torch.tensor([[False] * 6, [False] * 4 + [True] * 2])
+    with torch.no_grad(), record(model) as recording:
+        model(torch.randn(2, 6, 12), torch.randn(2, 5, 12), src_key_padding_mask=padded, memory_key_padding_mask=padded)
+    return recording
+
+
 def steps() -> Recording:
     """Decoding, a token a run, on what was encoded in the first."""
     asked = untrained_checkpoint()
