@@ -54,7 +54,7 @@ def masked_numbers(
         "before": np.where(np.isneginf(given), np.nan, before).astype(np.float32),
         "after": np.where(np.isneginf(mask), np.nan, after).astype(np.float32),
         "taken": np.zeros(mask.shape, np.uint8) if zeroed is None else zeroed.numpy().astype(np.uint8),
-        "code": code_of_edits(concerned, site.heads, *mask.shape),
+        "code": code_of_edits(concerned, head, site.heads, *mask.shape),
         "empty": np.flatnonzero(np.isneginf(mask).all(axis=1)).tolist(),
         "low": 0.0,
         "high": full_colour(mask.shape[1]),

@@ -37,19 +37,23 @@ def mask_code(rule: MaskRule, heads: int, queries: int, keys: int) -> str:
     return "\n".join(lines)
 
 
-def code_of_edits(edits: Sequence[tuple[MaskRule, bool]], heads: int, queries: int, keys: int) -> str:
-    """The same for several rules, each with whether its blocked weights are shared among the rest, one after the other.
+def code_of_edits(edits: Sequence[tuple[MaskRule, bool]], head: int, heads: int, queries: int, keys: int) -> str:
+    """The same for one head (L, S) and the rules that concern it, one after the other.
 
-    What is not shared stands in ``zeroed`` (H, L, S): weights that become 0 after the softmax.
+    Args:
+        edits: rules, each with whether its blocked weights are shared among the rest. What is not shared stands in
+            ``zeroed`` (L, S): weights that become 0 after the softmax.
 
     Example:
-        >>> print(code_of_edits([(MaskRule(cells=((0, 1, BLOCKED),)), False)], 1, 2, 3))
+        >>> print(code_of_edits([(MaskRule(cells=((0, 1, BLOCKED),)), False)], 0, 1, 2, 3))
         import torch
         mask = given.clone()
         mask[:, 0, 1] = -torch.inf
         taken = (mask == -torch.inf) & (given != -torch.inf)
         mask = torch.where(taken, given, mask)
-        zeroed = taken  # after the softmax: pattern = pattern.masked_fill(zeroed, 0.0)
+        zeroed = taken
+        mask = mask[0]  # of head 1
+        zeroed = zeroed[0]  # after the softmax: pattern = pattern.masked_fill(zeroed, 0.0)
     """
     lines: list[str] = []
     zeroed = "taken"
@@ -59,8 +63,11 @@ def code_of_edits(edits: Sequence[tuple[MaskRule, bool]], heads: int, queries: i
         if not renormalise:
             lines.append("taken = (mask == -torch.inf) & (given != -torch.inf)")
             lines.append("mask = torch.where(taken, given, mask)")
-            lines.append(f"zeroed = {zeroed}  # after the softmax: pattern = pattern.masked_fill(zeroed, 0.0)")
+            lines.append(f"zeroed = {zeroed}")
             zeroed = "zeroed | taken"
+    lines.append(f"mask = mask[{head}]  # of head {head + 1}")
+    if zeroed != "taken":
+        lines.append(f"zeroed = zeroed[{head}]  # after the softmax: pattern = pattern.masked_fill(zeroed, 0.0)")
     return "\n".join(lines)
 
 

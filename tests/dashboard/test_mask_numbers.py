@@ -184,9 +184,9 @@ def test_the_code_of_a_head_makes_its_mask_and_what_is_zeroed(batch, edits):
             got = masked_numbers(batch, edits, kind, layer, head, 1)
             scope: dict[str, object] = {"torch": torch, "given": before.mask(site, None, 1)}
             exec(got["code"], scope)
-            np.testing.assert_array_equal(scope["mask"][head], got["mask"])
-            zeroed = scope.get("zeroed", torch.zeros(site.heads, *got["mask"].shape))
-            np.testing.assert_array_equal(zeroed[head].numpy(), got["taken"])
+            np.testing.assert_array_equal(scope["mask"], got["mask"])
+            zeroed = scope.get("zeroed", torch.zeros(got["mask"].shape))
+            np.testing.assert_array_equal(zeroed.numpy(), got["taken"])
 
 
 @pytest.mark.parametrize("edits", SOME)
