@@ -431,7 +431,7 @@ def test_a_mask_comes_in_by_paste_and_by_file_and_goes_out(page, address, lab, t
         np.testing.assert_array_equal(back, numbers)
     heads = {"torch": torch, "given": torch.from_numpy(lab.mask()).expand(4, -1, -1)}
     exec(files.locator("pre").last.text_content(), heads)
-    np.testing.assert_array_equal(heads["mask"][0].numpy(), numbers)
+    np.testing.assert_array_equal(heads["mask"].numpy(), numbers)
     (tmp_path / "large.csv").write_text("0," * 130_000)
     files.locator("input[type=file]").set_input_files(tmp_path / "large.csv")
     expect(answer).to_have_text("The file is too large; a mask may have 250,000 bytes.")
