@@ -5,7 +5,7 @@ import { unpack } from "./unpack.js"
 const LONGEST = 4000  // characters of a question in an address; a longer one is sent apart
 const KEPT_CELLS = 8_000_000  // of all kept heads together; 32 MB
 
-const RUNS = 8
+const RUNS = 4  // a text has three: its answer, its batch, its scene
 const runs = new Map()  // by address, the one looked at longest ago first: who comes back to a page finds it as it was
 
 // The numbers of a run. gone: called when the server has forgotten it.
