@@ -69,7 +69,7 @@ def test_free_positions_belong_to_no_text_and_a_link_comes_back(page, address):
     until(page, "shift", 3)
     page.get_by_text("缩放", exact=True).click()
     until(page, "scale", 5)
-    page.wait_for_url("**positions_way=scale**")
+    page.wait_for_url(lambda url: "positions_way=scale" in url and "positions_amount=5" in url)
     page.reload()
     page.locator(f"{LAB}[data-shown]").wait_for(state="attached")
     until(page, "scale", 5)
