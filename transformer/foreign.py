@@ -41,7 +41,8 @@ class AttentionCalls(TorchFunctionMode):
 
     ``F.scaled_dot_product_attention`` is what nearly everything calls in the end, and
     ``F.multi_head_attention_forward``, in which it stands, knows the masks as they were given. torch leaves its own
-    fast path of ``nn.TransformerEncoderLayer``, which calls neither, while such a mode is on.
+    fast paths, which call neither, while such a mode is on; without them a query whose keys are all blocked gets zeros
+    where the pattern is not asked for, and ``is_causal`` beside a mask that is not causal is believed.
 
     Queries of a call with a ``scale`` of its own are recorded times scale · sqrt(D), so that scores and patterns are
     those of the call; keys and values that several heads share are repeated for each.

@@ -107,3 +107,10 @@ def test_what_a_model_cannot_get_wrong_is_not_offered(page, address):
     page.locator(f"{THEATRE}[data-shown]").wait_for(state="attached")
     expect(page.get_by_role("button", name="cross-attention reads the target")).to_be_disabled()
     assert shown(page, "e.shown.state.bug") == "shared_layer"
+
+
+def test_what_helps_a_text_that_does_not_fit_changes_the_text_at_the_left(page, address):
+    page.goto(link(address, page="bugs", checkpoint="letters", source="abc?d"))
+    page.locator(".st-key-remedy button").click()
+    page.locator(f"{THEATRE}[data-shown]").wait_for(state="attached")
+    assert page.get_by_role("textbox", name="Source text").input_value() == "abcd"

@@ -2,6 +2,7 @@
 
 import math
 import threading
+from dataclasses import replace
 
 import pytest
 import torch
@@ -145,19 +146,82 @@ def test_one_attention_of_torchs(need_weights):
 
 
 @torch.no_grad()
-def test_nothing_is_left_on_the_model_and_other_threads_are_not_seen():
-    model, x = HomeMade().eval(), torch.randn(1, 3, 16)
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("padding", [None, PADDED])
+@pytest.mark.parametrize("flag", [False, True])
+def test_a_flag_is_a_hint_as_torch_takes_it(need_weights, padding, flag, monkeypatch):
+    """A mask that is not causal, though the flag says so: where nothing else is asked, torch believes the flag.
+
+    Its fast path does not, and gives NaN where every key is blocked; with that left, as a recording leaves it, torch
+    gives the same as when recorded.
+    """
+    torch.manual_seed(5)
+    monkeypatch.setattr(torch.backends.mha, "_is_fastpath_enabled", False)
+    attention, x = nn.MultiheadAttention(16, 2, batch_first=True).eval(), torch.randn(2, 6, 16)
+    window = torch.ones(6, 6).tril(1).triu(-1) == 0  # a key to either side
+    believed = flag and padding is None and not need_weights
+    obeyed = torch.ones(6, 6).triu(1).bool() if believed else window
+    _, wanted = attention(x, x, x, padding, attn_mask=obeyed, average_attn_weights=False)
+    before, weights = attention(x, x, x, padding, need_weights=need_weights, attn_mask=window, is_causal=flag)
+    with record(attention) as recording:
+        output, seen = attention(x, x, x, padding, need_weights=need_weights, attn_mask=window, is_causal=flag)
+    torch.testing.assert_close(output, before, atol=ATOL, rtol=0, equal_nan=True)
+    if need_weights:  # a row whose keys are all blocked stays torch's NaN
+        assert torch.equal(seen.isnan(), weights.isnan())
+        assert seen.isnan().any() == (padding is not None)
+    torch.testing.assert_close(recorded(recording, ""), wanted.nan_to_num(), atol=ATOL, rtol=0)
+
+
+@torch.no_grad()
+def test_attention_without_an_axis_of_heads():
+    class Single(nn.Module):
+        def forward(self, x, mask):
+            return F.scaled_dot_product_attention(x, x, x, mask)
+
+    x, mask = torch.randn(3, 4, 8), torch.randn(3, 4, 4)  # a mask a sentence
+    model = Single()
     with record(model) as recording:
+        model(x, mask)
+    wanted = (x @ x.transpose(-2, -1) / math.sqrt(8) + mask).softmax(dim=-1)
+    torch.testing.assert_close(recorded(recording, "")[:, 0], wanted, atol=ATOL, rtol=0)
+
+
+@torch.no_grad()
+def test_nothing_is_left_on_the_model_and_other_threads_are_not_seen():
+    """Another thread runs the model while it is running here."""
+    x = torch.randn(1, 3, 16)
+
+    class Slow(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.meanwhile, self.second = HomeMade(), None, HomeMade()
+
+        def forward(self, x):
+            self.first(x)
+            other, self.meanwhile = self.meanwhile, None
+            if other is not None:
+                other.start()
+                other.join()
+            return self.second(x)
+
+    model = Slow().eval()
+    with record(model) as recording:
+        model.meanwhile = threading.Thread(target=torch.no_grad()(model), args=(x,))
         model(x)
-        other = threading.Thread(target=torch.no_grad()(model), args=(x,))
-        other.start()
-        other.join()
         model(x)
-    assert len(recording.runs) == 2
+    assert [list(run.attentions) for run in recording.runs] == [["first", "second"]] * 2
     assert not model._forward_hooks
     assert not model._forward_pre_hooks
     model(x)
     assert len(recording.runs) == 2
+
+
+@torch.no_grad()
+def test_while_torch_compiles_nothing_is_recorded(monkeypatch):
+    model = HomeMade().eval()
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    with pytest.raises(ValueError, match="No attention was seen in HomeMade"), record(model):
+        model(torch.randn(1, 3, 16))
 
 
 class ByHand(nn.Module):
@@ -200,6 +264,35 @@ def test_a_recording_is_saved_and_opened(tmp_path):
     assert opened.sites[0].kind == "decoder"
     for run in range(2):
         assert torch.equal(recorded(opened, "decoder", run), recorded(recording, "decoder", run))
+
+
+def test_a_mask_that_fits_no_batch_is_refused_when_opened(tmp_path):
+    model = HomeMade().eval()
+    with torch.no_grad(), record(model) as recording:
+        model(torch.randn(2, 6, 16), torch.ones(2, 1, 6, 6).bool())
+    run = recording.runs[0]
+    (site,) = run.attentions
+    masks = replace(run.attentions[site].masks, attn_mask=torch.ones(3, 1, 6, 6).bool())
+    run.attentions[site] = replace(run.attentions[site], masks=masks)
+    recording.save(tmp_path / "odd.safetensors")
+    with pytest.raises(ValueError, match=r"shape \(3, 1, 6, 6\)"):
+        open_recording(tmp_path / "odd.safetensors")
+
+
+def test_ids_are_safe_from_a_caller_who_changes_them():
+    class Embedded(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding, self.attention = nn.Embedding(9, 16), HomeMade()
+
+        def forward(self, ids):
+            return self.attention(self.embedding(ids))
+
+    ids, model = torch.tensor([[3, 4, 5]]), Embedded().eval()
+    with torch.no_grad(), record(model) as recording:
+        model(ids)
+        ids[0, 0] = 8
+    assert recording.query_tokens("attention") == ["3", "4", "5"]
 
 
 def test_what_a_path_says():
